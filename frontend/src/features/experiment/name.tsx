@@ -5,6 +5,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { explain, statusOf } from "@/lib/api/problem";
 import { readExperimentOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { isolatedParts } from "@/lib/format/right-to-left";
 import { useChange } from "@/lib/keeping/use-change";
 import { Allowed } from "@/lib/people/allowed";
 import { useRefusal } from "@/lib/people/use-me";
@@ -75,8 +76,8 @@ const focusLater = (button: RefObject<HTMLButtonElement | null>) =>
   requestAnimationFrame(() => button.current?.focus());
 
 /**
- * Enter saves, Escape leaves the name as it was. While a name is on its way to the server, neither can take it back: the field says
- * so, and Escape counts if the server refuses it. A name that somebody else has given meanwhile is not replaced unasked.
+ * Enter saves, Escape leaves the name as it was. While a name is on its way to the server, nothing takes it back: the field says so,
+ * and Escape counts if the server refuses it. A name that somebody else has given meanwhile is not replaced unasked.
  */
 function NameField({ experiment, onClose }: { experiment: ExperimentView; onClose: () => void }) {
   const [before, setBefore] = useState(experiment);
@@ -108,6 +109,7 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
   const latest = () =>
     client.fetchQuery({ ...readExperimentOptions({ path: { experiment_id: before.id } }), staleTime: 0 });
   const refused = (error: unknown) => {
+    if (keep.current) return onClose();
     setComparing(false);
     setFault(`It could not be renamed. ${explain(error)}`);
   };
@@ -122,18 +124,18 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       {
         onSuccess: onClose,
         onError: (error) => {
-          if (keep.current) return onClose();
-          if (statusOf(error) !== 412) return refused(error);
+          if (keep.current || statusOf(error) !== 412) return refused(error);
           setComparing(true);
           latest().then((now) => {
             if (left.current) return; // its name is to stay
+            if (keep.current) return onClose();
             setComparing(false);
             setBefore(now);
             const renamed = now.name !== of.name;
             if (again && !renamed) return save(now, false); // something else was changed: a star, a tag
             setFault(
               renamed
-                ? `Someone else has renamed it: it is “${now.name}” now. Save again to replace that.`
+                ? `Someone else has renamed it: it is “${isolatedParts(now.name)}” now. Save again to replace that.`
                 : "It is being changed by others. Save again.",
             );
           }, refused);
