@@ -31,7 +31,7 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
   return (
     <div className={styles.name}>
       <h1 className={editing ? ui.unseen : styles.title} data-testid="experiment-name">
-        {experiment.name}
+        <bdi>{experiment.name}</bdi>
       </h1>
       <Allowed least="researcher" of={experiment.user}>
         {editing ? (

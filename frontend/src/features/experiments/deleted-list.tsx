@@ -46,7 +46,7 @@ export function DeletedList(props: {
         {items.map((item) => (
           <li key={item.id} className={`${styles.item} ${own.row}`} data-testid="deleted-item">
             <div className={styles.main}>
-              <span className={styles.gone}>{item.name}</span>
+              <bdi className={styles.gone}>{item.name}</bdi>
               <div className={styles.facts}>
                 <span>#{item.number}</span>
                 <span>{item.workload}</span>
