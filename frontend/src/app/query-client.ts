@@ -42,9 +42,12 @@ class Queries extends QueryClient {
   constructor(options: QueryClientConfig) {
     super(options);
     this.getQueryCache().subscribe((event) => {
+      const { query } = event;
+      // nobody listens to events for what nobody shows: it is read again when it is shown again
+      if (event.type === "observerRemoved" && query.getObserversCount() === 0) query.invalidate();
       if (event.type !== "updated" || event.action.type !== "fetch") return;
-      this.begun.add(event.query);
-      queueMicrotask(() => this.begun.delete(event.query));
+      this.begun.add(query);
+      queueMicrotask(() => this.begun.delete(query));
     });
   }
 

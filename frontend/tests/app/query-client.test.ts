@@ -150,3 +150,23 @@ describe("what an event tells of", () => {
     expect(pages()).toEqual(["first, changed", "second, changed"]);
   });
 });
+
+it("what nobody shows any more is read again when it is shown again, however new it is", async () => {
+  const { queries, answers, queryFn } = asked();
+  const shows = () => {
+    const observer = new QueryObserver(queries, { queryKey, queryFn });
+    return { observer, leave: observer.subscribe(() => undefined) };
+  };
+  const [first, second] = [shows(), shows()];
+  answers[0]?.("old");
+  await vi.waitFor(() => expect(first.observer.getCurrentResult().data).toBe("old"));
+  first.leave();
+  const third = shows(); // somebody has shown it all the time
+  expect(answers).toHaveLength(1);
+  second.leave();
+  third.leave();
+  const { observer, leave } = shows();
+  onTestFinished(leave);
+  expect(observer.getCurrentResult().data).toBe("old");
+  expect(answers).toHaveLength(2);
+});

@@ -42,8 +42,6 @@ import {
 const MOST = 6;
 /** Pause after the last key before experiments are searched, ms. */
 const PAUSE = 200;
-/** What a closed palette has read nobody has kept up: an experiment may have another name. */
-const AGAIN = { staleTime: 0 };
 
 /** All that fits what was typed; without words, what can be done, the pages, and the latest experiments. */
 export function useGroups(words: string) {
@@ -125,7 +123,6 @@ function useRuns(words: string) {
   const sought = runsSought(settled);
   const query = useQuery({
     ...listRunsOptions({ query: { limit: MOST, ...sought } }),
-    ...AGAIN,
     enabled: sought !== undefined,
   });
   const waits = runsSought(words) !== undefined && words !== settled;
@@ -143,7 +140,6 @@ function useExperiments(words: string) {
   const [settled] = useDebouncedValue(words, PAUSE);
   const query = useQuery({
     ...listExperimentsOptions({ query: { limit: MOST, filter: nameFilter(settled) } }),
-    ...AGAIN,
     placeholderData: keepPreviousData,
   });
   return {

@@ -10,8 +10,6 @@ export function useChange() {
       client.setQueryData(readExperimentQueryKey({ path: { experiment_id: view.id } }), view);
       void client.invalidateQueries({ queryKey: ["experiments"] });
       void client.invalidateQueries({ queryKey: ["filter-fields"] });
-      // the name stands on many pages, which may have been read a moment ago
-      void client.invalidateQueries({ type: "inactive", refetchType: "none" });
     },
   });
 }
