@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,7 +18,7 @@ from PIL import ImageFont
 from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
-from tests.api.exchange.measured import HOSTILE, exported, imported, measured
+from tests.api.exchange.measured import HOSTILE, TWO, exported, imported, measured
 from tests.api.test_experiments import problem
 
 pytestmark = ONE_KIND  # what they read is read on both kinds by other tests
@@ -166,6 +167,16 @@ def test_a_report_before_the_end_says_what_is_missing(service):
     page, _, _ = report(service, made["id"])
     assert "Not all runs have ended" in page.text("p") and "0 of 4 runs ended" in page.text("span")
     assert problem(service.client.get("/experiments/exp_0/report.html"), 404)
+
+
+def test_a_variant_has_the_color_of_its_name_in_earlier_experiments(service):
+    earlier = service.submit(**TWO | {"variants": TWO["variants"][::-1]})
+    service.client.post(f"/experiments/{earlier['id']}/cancel").raise_for_status()
+    made = measured(service)
+    assert made["colors"] == [1, 0]
+    _, text, _ = report(service, made["id"])
+    legend = re.findall('<li><svg.*?stroke="(#[0-9a-f]{6})".*?</svg>(.*?) \\(3 seeds', text)
+    assert legend == [(figures.color(1), "sync"), (figures.color(0), html.escape(HOSTILE))]
 
 
 def test_the_command(service, monkeypatch, tmp_path):
