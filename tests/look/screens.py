@@ -133,6 +133,18 @@ def _change(page: Page) -> None:
 
 def _change_yaml(page: Page) -> None:
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
+    page.evaluate(LINE_BY_LINE)
+
+
+LINE_BY_LINE = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    for (const each of [document.documentElement, document.querySelector(".cm-scroller")]) {
+        for (let y = 0; y < each.scrollHeight; y += 300) { each.scrollTop = y; await frame(); await frame(); }
+        each.scrollTop = 0;
+    }
+    await frame();
+}"""
+"""The editor guesses how high lines are that it has not drawn: all are drawn once."""
 
 
 def _away(page: Page) -> None:
@@ -230,6 +242,12 @@ SCREENS = (
         "/experiments/{full}",
         "[data-testid=add-seeds]",
         _click("[data-testid=add-seeds]", "[role=dialog]"),
+    ),
+    Screen(
+        "experiment-rename",
+        "/experiments/{full}",
+        "[data-testid=rename]",
+        _click("[data-testid=rename]", "[data-testid=new-name]"),
     ),
     Screen(
         "experiment-export",
