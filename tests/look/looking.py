@@ -40,6 +40,8 @@ document.adoptedStyleSheets = [sheet];
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
 WHOLE = "delete window.IntersectionObserver;"
 """A whole page is looked at, not what a window shows of it: all charts are drawn where a browser cannot tell."""
+AFRESH = "try { sessionStorage.clear(); } catch {}"
+"""A page that is opened knows nothing of those before it: no draft, no place to which it was scrolled."""
 READY = {"ready": True, "reasons": [], "warnings": []}
 PAUSE, LONGEST = 0.12, 20.0
 """Seconds between two looks, and until what does not come to rest is a fault."""
@@ -65,6 +67,7 @@ def page_of(running: Any, platform: Platform, *, frozen: bool = True) -> Iterato
     )
     context.set_default_timeout(30_000)
     context.add_init_script(WHOLE)
+    context.add_init_script(AFRESH)
     page = context.new_page()
     if frozen:
         context.route("**/look-fonts/*", _font)

@@ -101,17 +101,15 @@ def _as_table(part: str) -> Callable[[Page], None]:
 
 
 def _extend(page: Page) -> None:
-    if page.get_by_test_id("edit-variant").count() == 0:  # a tab keeps its draft
-        page.get_by_role("combobox", name="Add variant").click()
-        page.get_by_role("option", name="SlowMo").first.click()
+    page.get_by_role("combobox", name="Add variant").click()
+    page.get_by_role("option", name="SlowMo").first.click()
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
 
 
 def _kinds(page: Page) -> None:
     page.locator('[data-field="/name"]').fill("Kinds")
-    if page.get_by_label("Devices").count() == 0:  # a tab keeps its draft
-        page.get_by_test_id("add-virtual-cluster").click()
-        page.get_by_role("menuitem").first.click()
+    page.get_by_test_id("add-virtual-cluster").click()
+    page.get_by_role("menuitem").first.click()
     page.get_by_label("Kinds of workers").fill("hogwild-cpu:8, 2 cpu@0.5")
     page.get_by_label("Devices").fill("2 v100, cpu-28")
     page.get_by_label("Devices").blur()
@@ -135,6 +133,18 @@ def _change(page: Page) -> None:
 
 def _change_yaml(page: Page) -> None:
     page.locator("[data-testid=plan][data-settled=true]").wait_for()
+    page.evaluate(LINE_BY_LINE)
+
+
+LINE_BY_LINE = """async () => {
+    const frame = () => new Promise(requestAnimationFrame);
+    for (const each of [document.documentElement, document.querySelector(".cm-scroller")]) {
+        for (let y = 0; y < each.scrollHeight; y += 300) { each.scrollTop = y; await frame(); await frame(); }
+        each.scrollTop = 0;
+    }
+    await frame();
+}"""
+"""The editor guesses how high lines are that it has not drawn: all are drawn once."""
 
 
 def _away(page: Page) -> None:
@@ -232,6 +242,12 @@ SCREENS = (
         "/experiments/{full}",
         "[data-testid=add-seeds]",
         _click("[data-testid=add-seeds]", "[role=dialog]"),
+    ),
+    Screen(
+        "experiment-rename",
+        "/experiments/{full}",
+        "[data-testid=rename]",
+        _click("[data-testid=rename]", "[data-testid=new-name]"),
     ),
     Screen(
         "experiment-export",
@@ -333,8 +349,9 @@ CONNECTING = "[data-testid=connection]:not([data-state=live])"
 
 
 def go(page: Page, url: str, screen: Screen, path: str) -> None:
-    """Open a screen that is connected, and do what it is about."""
+    """Open a screen that is connected, and do what it is about. What was done before leaves nothing behind."""
     page.unroute_all()
+    page.mouse.move(0, 0)
     page.context.set_offline(False)
     for pattern, answer in (screen.told or {}).items():
         page.route(pattern, partial(_tell, answer))

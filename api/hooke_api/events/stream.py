@@ -2,7 +2,8 @@
 
 A stream is a position in the events table and reads the events after it as fast as its client accepts them. A slow
 client therefore uses no memory; if it falls too far behind, it gets `reset` and continues from the newest event.
-Where nothing happens, `heartbeat` says that it is still connected: a connection may break without a sign.
+It begins with `heartbeat`, which tells the position. Where nothing happens, another one says that it is still
+connected: a connection may break without a sign.
 """
 
 from __future__ import annotations
@@ -141,10 +142,9 @@ async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncGenerator[
         if asked is not None:
             reset = not await hub.oldest() <= asked <= hub.position
             position = hub.position if reset else asked
-        # an id without data: a browser stores it, so that nothing is missed if the first event never arrives
-        yield f"id: {position}\nretry: {RETRY_MILLISECONDS}\n\n".encode()
-        if reset:
-            yield encoded(position, "reset")
+        # a browser stores the id, so that nothing is missed if no event arrives; scripts know it by an event alone
+        first = encoded(position, "reset" if reset else "heartbeat")
+        yield f"retry: {RETRY_MILLISECONDS}\n".encode() + first
         told = _now()
         while not hub.stopping.is_set():
             newest = hub.position

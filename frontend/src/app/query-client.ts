@@ -4,6 +4,7 @@ import {
   type Query,
   QueryCache,
   QueryClient,
+  type QueryClientConfig,
   type QueryKey,
 } from "@tanstack/react-query";
 import { withPatience } from "@/lib/api/patience";
@@ -29,18 +30,50 @@ function keepFaults(queries: QueryCache): void {
   });
 }
 
-/** As the library's, which leaves a first load that is on its way alone, although its answer may lack what has just changed. */
+/**
+ * As the library's, but nothing that has changed is missed. The answer to a request that is on its way may lack what has just
+ * changed: the library would take it for what is so now. Who has changed something begins a first load anew, instead of waiting
+ * for it. An event lets it go on, or with many events there would never be an answer, and asks once more when it is there.
+ */
 class Queries extends QueryClient {
+  /** What began to be asked for by what is being told of just now: its answer lacks nothing. */
+  private readonly begun = new Set<Query>();
+
+  constructor(options: QueryClientConfig) {
+    super(options);
+    this.getQueryCache().subscribe((event) => {
+      const { query } = event;
+      // nobody listens to events for what nobody shows: it is read again when it is shown again
+      if (event.type === "observerRemoved" && query.getObserversCount() === 0) query.invalidate();
+      if (event.type !== "updated" || event.action.type !== "fetch") return;
+      this.begun.add(query);
+      queueMicrotask(() => this.begun.delete(query));
+    });
+  }
+
   override async invalidateQueries<Key extends QueryKey>(
     filters?: InvalidateQueryFilters<Key>,
     options?: InvalidateOptions,
   ): Promise<void> {
+    const loads = this.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" } as object);
     if (options?.cancelRefetch !== false && filters?.refetchType !== "none") {
-      const loads = this.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" } as object);
       const first = loads.filter((query) => query.state.data === undefined && query.isActive());
       await Promise.all(first.map((query) => query.cancel({ revert: true, silent: true })));
+      return super.invalidateQueries(filters, options);
     }
-    return super.invalidateQueries(filters, options);
+    const before = new Set(loads.filter((query) => !this.begun.has(query)));
+    await Promise.all([super.invalidateQueries(filters, options), this.askOnceMore(before)]);
+  }
+
+  /** What is shown is asked for once more when it has been answered, all else when it is shown. */
+  private async askOnceMore(before: ReadonlySet<Query>): Promise<void> {
+    if (before.size === 0) return;
+    await Promise.all([...before].map((query) => query.promise?.catch(() => undefined)));
+    for (const query of before) query.invalidate(); // its answer has made it count as new
+    await this.refetchQueries(
+      { type: "active", predicate: (query) => before.has(query) },
+      { cancelRefetch: false },
+    );
   }
 }
 

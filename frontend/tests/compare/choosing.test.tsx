@@ -42,6 +42,22 @@ describe("choosing", () => {
     expect(screen.getByRole("link", { name: "Compare" })).toHaveAttribute("aria-current", "page");
   });
 
+  it("offers experiments by the names that they have, and calls those so that are chosen", async () => {
+    const { user, live } = await open();
+    await live();
+    const now = comparedRows();
+    const named = now.experiments.map((one) => ({ ...one, name: `Renamed ${one.number}` }));
+    server.on("GET /compare", { ...now, experiments: named });
+    server.on("GET /experiments", {
+      items: [7, 8, 12].map((number) => summary(number, { name: `Renamed ${number}` })),
+      next_cursor: null,
+    });
+    server.send("experiment", { id: named[0]?.id ?? "" }, 900);
+    expect(await screen.findByText("#7 Renamed 7", undefined, { timeout: 4000 })).toBeVisible();
+    await user.click(screen.getByRole("combobox", { name: "Experiments" }));
+    expect(await screen.findByRole("option", { name: "#12 Renamed 12" })).toBeVisible();
+  });
+
   it("searches all experiments on the server, by name or filter, and not only the newest", async () => {
     server.on("GET /experiments", ({ query }) => {
       const filter = query.get("filter");

@@ -57,6 +57,26 @@ it("what was answered before events came is asked for anew when it is shown", as
   expect(await screen.findByRole("heading", { name: "Now" })).toBeVisible();
 });
 
+it("what changes while the code of the page is on its way is asked for anew when it is shown", async () => {
+  answerExperiment(server);
+  server.on("GET /experiments/*", experiment({ name: "Before" }));
+  const { queries, stream } = begin();
+  stream.subscribe({ experiment: "exp_7" }, () => undefined);
+  server.letStreams();
+  await waitFor(() => expect(stream.connection()).toBe("live"));
+  askEarly({ pathname: "/experiments/exp_7", search: "" }, stream, queries);
+  await waitFor(() => expect(queries.isFetching()).toBe(0));
+  server.on("GET /experiments/*", experiment({ name: "Now" }));
+  server.send("experiment", { id: "exp_7" }, 9);
+  await waitFor(() =>
+    expect(queries.getQueryCache().findAll({ predicate: ({ state }) => state.isInvalidated })).toHaveLength(
+      3,
+    ),
+  );
+  openApp(server, "/experiments/exp_7", { queries, stream });
+  expect(await screen.findByRole("heading", { name: "Now" })).toBeVisible();
+});
+
 it("other pages ask for nothing early", () => {
   const { queries, stream } = begin();
   for (const pathname of ["/", "/experiments", "/experiments/exp_7/x", "/runs/run_1"])

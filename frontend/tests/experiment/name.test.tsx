@@ -106,6 +106,33 @@ describe("the name of an experiment", () => {
     expect(asked()).toHaveLength(1);
   });
 
+  it.each([
+    { answer: experiment({ name: "mine", revision: 1 }), name: "mine" },
+    { answer: new Refusal(503, "Later."), name: "Digits, three ways" },
+    { answer: new Refusal(412, "its revision is 4"), name: "Digits, three ways" },
+  ])(
+    "that is on its way cannot be taken back, which is said; Escape counts if it is refused: $name",
+    async ({ answer, name }) => {
+      const { user } = await open();
+      await user.click(screen.getByTestId("rename"));
+      await user.clear(await field());
+      await user.keyboard("mine");
+      let tell: (now: typeof answer) => void = () => undefined;
+      server.on("PATCH /experiments/*", new Promise((now) => (tell = now)));
+      await user.keyboard("{Enter}");
+      await waitFor(() => expect(screen.getByText("Saving …")).toBeInTheDocument());
+      expect(screen.getByRole("button", { name: "Keep the name" })).toBeDisabled();
+      await user.keyboard("more{Escape}");
+      expect(await screen.findByText(/^The new name was sent already/)).toBeVisible();
+      expect(await field()).toHaveValue("mine");
+      if (!(answer instanceof Refusal)) server.on("GET /experiments/*", answer);
+      tell(answer);
+      await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
+      expect(title().textContent).toBe(name);
+      expect(asked()).toHaveLength(1);
+    },
+  );
+
   it("says why it could not be changed, and keeps what was typed", async () => {
     const { user } = await open();
     server.on("PATCH /experiments/*", new Refusal(403, "It belongs to ada."));

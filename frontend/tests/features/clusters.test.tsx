@@ -41,6 +41,12 @@ describe("the state of a cluster", () => {
   });
 });
 
+it("a server that no cluster has joined says so", async () => {
+  server.on("GET /clusters", { items: [] });
+  openApp(server, "/clusters");
+  expect(await screen.findByText(/^No cluster has joined yet/)).toBeVisible();
+});
+
 describe("a cluster whose launches fail", () => {
   it("is paused, and says until when and why", () => {
     const now = Date.parse("2026-03-01T10:00:30Z");

@@ -203,12 +203,21 @@ describe("runs", () => {
 
 it("seeds and variants are added to what has ended here, and anything is renamed", () => {
   const ended = experiment({ state: "succeeded", finished_at: "2026-01-01T00:00:00Z" });
-  expect(labels(additions(ended))).toEqual([
+  expect(labels(additions(ended, ""))).toEqual([
     "Rename this experiment",
     "Add seeds to this experiment",
     "Add variants to this experiment",
   ]);
-  expect(additions(experiment({ state: "running" })).map(({ target }) => target)).toEqual([
-    { kind: "page", to: "/experiments/exp_7#rename" },
+  expect(additions(experiment({ state: "running" }), "").map(({ target }) => target)).toEqual([
+    { kind: "here", to: "/experiments/exp_7#rename" },
   ]);
+});
+
+it("what is changed where it stands leaves the view as it is", () => {
+  const ended = experiment({ state: "succeeded", finished_at: "2026-01-01T00:00:00Z" });
+  const search = "?axis=samples&x=1.5_3.2&open=%5B%22local%2F8%2FA+%26+B%22%5D";
+  const [rename, seeds] = additions(ended, search).map(({ target }) => "to" in target && target.to);
+  expect(rename).toBe(`/experiments/exp_7${search}#rename`);
+  const asked = new URL(String(seeds), "http://hooke").searchParams;
+  expect([...asked]).toEqual([...new URLSearchParams(search), ["add", "seeds"]]);
 });

@@ -9,11 +9,11 @@ const server = apiServer();
 const option = (name: RegExp) => screen.findByRole("option", { name });
 
 describe("what is done with the experiment that is shown", () => {
-  async function openOn(changes: Parameters<typeof experiment>[0]) {
+  async function openOn(changes: Parameters<typeof experiment>[0], address?: string) {
     answerExperiment(server);
     server.on("GET /experiments", { items: [], next_cursor: null });
     server.on("GET /experiments/*", experiment(changes));
-    const app = await openExperiment(server);
+    const app = await openExperiment(server, address);
     await app.user.keyboard("{Control>}k{/Control}");
     await screen.findByRole("combobox", { name: "Search" });
     return app;
@@ -101,6 +101,29 @@ describe("what is done with the experiment that is shown", () => {
     await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
     expect(screen.queryByTestId("further-seeds")).toBeNull();
   });
+
+  it.each([
+    [/^Add seeds to this experiment/, "further-seeds", "Cancel"],
+    [/^Rename this experiment/, "new-name", "Keep the name"],
+  ])(
+    "keeps its axis and its zoom while it is asked what is to be changed: %s",
+    async (name, asked, leave) => {
+      const view = "/experiments/exp_7?axis=samples&x=0.5_1.5";
+      const ended = {
+        state: "succeeded",
+        runs: { succeeded: 9 },
+        finished_at: "2026-01-01T00:00:00Z",
+      } as const;
+      const { user, address, router } = await openOn(ended, view);
+      const steps = router.history.length;
+      await user.click(await option(name));
+      expect(await screen.findByTestId(asked)).toBeVisible();
+      expect(router.state.location.search).toMatchObject({ axis: "samples", x: "0.5_1.5" });
+      await user.click(screen.getByRole("button", { name: leave }));
+      await waitFor(() => expect(address()).toBe(view));
+      expect(router.history.length).toBe(steps);
+    },
+  );
 
   it("is deleted after a question, which leads home", async () => {
     server.on("DELETE /experiments/*", {} as never);

@@ -2,19 +2,23 @@
 
 import base64
 import hashlib
+import html
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import matplotlib
 import pytest
 from hooke.cli.group import app
 from hooke_api.comparisons.schemas import SpeedUp
 from hooke_api.exchange.report import figures, formats, markup
 from hooke_api.exchange.report.markup import tag
 from hooke_api.metrics.schemas import Band
+from PIL import ImageFont
 from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
-from tests.api.exchange.measured import HOSTILE, exported, imported, measured
+from tests.api.exchange.measured import HOSTILE, TWO, exported, imported, measured
 from tests.api.test_experiments import problem
 
 pytestmark = ONE_KIND  # what they read is read on both kinds by other tests
@@ -165,6 +169,16 @@ def test_a_report_before_the_end_says_what_is_missing(service):
     assert problem(service.client.get("/experiments/exp_0/report.html"), 404)
 
 
+def test_a_variant_has_the_color_of_its_name_in_earlier_experiments(service):
+    earlier = service.submit(**TWO | {"variants": TWO["variants"][::-1]})
+    service.client.post(f"/experiments/{earlier['id']}/cancel").raise_for_status()
+    made = measured(service)
+    assert made["colors"] == [1, 0]
+    _, text, _ = report(service, made["id"])
+    legend = re.findall('<li><svg.*?stroke="(#[0-9a-f]{6})".*?</svg>(.*?) \\(3 seeds', text)
+    assert legend == [(figures.color(1), "sync"), (figures.color(0), html.escape(HOSTILE))]
+
+
 def test_the_command(service, monkeypatch, tmp_path):
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
@@ -179,6 +193,28 @@ def test_texts_are_escaped_and_leaves_of_svg_end():
     assert tag("p", "<b>", title='"') == '<p title="&#34;">&lt;b&gt;</p>'
     assert tag("line", x1=1, stroke_width=2) == '<line x1="1" stroke-width="2"></line>'
     assert tag("p", None, ["a", tag("i", "&")], 1) == "<p>a<i>&amp;</i>1</p>"
+
+
+FONT = ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", 12)
+"""Wider than the usual fonts of systems."""
+
+
+@pytest.mark.parametrize("name", ["Sync EASGD, overlapped", "period 8, lr 0.1, rho 0.01", HOSTILE])
+def test_a_name_that_fits_beside_a_plot_is_left_alone(name):
+    assert figures.short(name) == name and FONT.getlength(name) <= figures.LABELS
+
+
+@pytest.mark.parametrize("letters", ["W", "m", "SGD&", "lr=0.1+", "il", "a\u0301", "e_"])
+def test_a_long_name_fits_beside_a_plot_in_a_wide_font(letters):
+    found = figures.short(letters * 60)
+    assert found.endswith("\u2026") and (letters * 60).startswith(found[:-1])
+    assert 0.5 * figures.LABELS < FONT.getlength(found) <= figures.LABELS
+
+
+def test_names_of_wide_signs_and_from_right_to_left_fit_beside_a_plot():
+    assert len(figures.short("\u5206" * 120)) * 12 <= figures.LABELS, "each is as wide as it is high"
+    assert len(figures.short("\U0001f680" * 120)) * 12 <= figures.LABELS
+    assert figures.short(HEBREW * 40)[0] == "\u2068" and figures.short(HEBREW * 40)[-2:] == "\u2026\u2069"
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def test_headers_and_the_first_id(api, listen):
     assert listener.response_headers["x-accel-buffering"] == "no"
     assert listener.response_headers["cache-control"] == "no-cache"
     assert listener.last_id == "1" and listener.events == []
+    assert listener.heartbeats == [1], "it begins with its position, which a script knows by an event alone"
 
 
 def test_resumes_after_the_connection_was_killed(api, listen):

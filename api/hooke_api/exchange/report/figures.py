@@ -6,20 +6,20 @@ Colours and dashes of variants are those of the dashboard, so that a variant loo
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
 from hooke_api.comparisons.schemas import ComparisonRow
 from hooke_api.exchange.report.formats import estimated, number
-from hooke_api.exchange.report.markup import joined, tag
+from hooke_api.exchange.report.markup import RIGHT_TO_LEFT, joined, tag
 from hooke_api.metrics.schemas import Band
 
 COLORS = ("#1f66d0", "#e07000", "#0f9b80", "#a3327f", "#2b3038")
 DASHES = (None, "7 4", "2 3", "9 3 2 3", "14 4", "4 2")
 INK, GRID = "#3a4149", "#dfe3e7"
-WIDTH, LABELS, ROW = 720, 220, 26
-MOST_LETTERS = 30
+WIDTH, LABELS, ROW = 720, 240, 26
 WIDEST = math.log(20)
 """Intervals that reach farther are cut, with an arrow."""
 _FARTHEST = 1e290
@@ -43,8 +43,34 @@ def swatch(index: int) -> Markup:
     return tag("svg", line, width=26, height=12, class_="swatch", aria_hidden="true")
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}\u2026"
+_ELLIPSIS = "\u2026"
+_WIDE, _NARROW = "MWmw%@\u2014\u2026", " ijl.,:;'|!"
+
+
+def _breadth(letter: str) -> float:
+    """Return at most how wide a letter of 12 px is in the fonts of readers' systems, px."""
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":  # emoji, too
+        return 13.5
+    if letter in _WIDE:
+        return 12.0
+    if letter.isupper() or letter in "&#+=<>~":
+        return 10.2
+    return 4.5 if letter in _NARROW else 8.0
+
+
+def short(name: str) -> str:
+    """Return a name as it fits beside a plot, with an ellipsis where something is left out."""
+    room, found = LABELS - 2.0, name
+    if sum(map(_breadth, name)) > room:
+        used, room = 0.0, room - _breadth(_ELLIPSIS)
+        kept = 0
+        while used + _breadth(name[kept]) <= room:
+            used += _breadth(name[kept])
+            kept += 1
+        found = f"{name[:kept].rstrip()}{_ELLIPSIS}"
+    return f"\u2068{found}\u2069" if RIGHT_TO_LEFT.search(name) else found
 
 
 def _px(value: float) -> str:
@@ -88,7 +114,8 @@ def forest(rows: Sequence[ComparisonRow], positions: Sequence[int]) -> Markup:
 
 def _forest_row(row: ComparisonRow, index: int, y: float, place: Callable[[float], float], reach: float) -> Markup:
     found, shade = row.speed_up, color(index)
-    label = tag("text", _short(row.variant), x=LABELS, y=_px(y + 4), text_anchor="end")
+    whole = None if short(row.variant) == row.variant else tag("title", row.variant)
+    label = tag("text", whole, short(row.variant), x=LABELS, y=_px(y + 4), text_anchor="end")
     if found.claim == "baseline":
         return joined(label, tag("circle", cx=_px(place(0.0)), cy=_px(y), r=4, fill=INK))
     ratio = estimated(found)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from markupsafe import Markup, escape
 
 Content = str | int | float | Markup | None
-_RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc]")
+RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\u200f\u202b\u202e\u2067\ufb1d-\ufdff\ufe70-\ufefc]")
 """Letters that run from right to left, and signs that turn the direction."""
 
 
@@ -49,7 +49,7 @@ def isolated(text: str, names: Collection[str]) -> Markup:
 
     Figures beside a name that runs from right to left would otherwise stand on its other side.
     """
-    turned = sorted(filter(_RIGHT_TO_LEFT.search, names), key=len, reverse=True)
+    turned = sorted(filter(RIGHT_TO_LEFT.search, names), key=len, reverse=True)
     if not turned:
         return joined(text)
     parts = re.split(f"({'|'.join(map(re.escape, turned))})", text)

@@ -129,8 +129,10 @@ def _named(variant: str) -> Markup:
 
 
 def _position(told: Told, variant: str) -> int:
-    names = told.experiment.variants
-    return names.index(variant) if variant in names else len(names)
+    """Return the place of a variant in the palette: that of its name in earlier experiments, as dashboards do."""
+    names, colors = told.experiment.variants, told.experiment.colors
+    at = names.index(variant) if variant in names else len(names)
+    return colors[at] if at < len(colors) else at
 
 
 def _figures(group: list[ComparisonRow], positions: list[int], seconds: str) -> Markup:

@@ -60,7 +60,7 @@ function Row({ entry, changed }: { entry: QueueEntryView; changed: () => void })
       <td className={ui.number}>{entry.position}</td>
       <td className={styles.named}>
         <Link to="/experiments/$experimentId" params={{ experimentId: entry.experiment }}>
-          #{entry.number} {entry.name}
+          #{entry.number} <bdi>{entry.name}</bdi>
         </Link>
         {entry.begun && <span className={styles.quiet}> has begun</span>}
         <span className={styles.reason}>{sentenceOf(entry.reason, now)}</span>

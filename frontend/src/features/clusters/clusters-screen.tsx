@@ -28,6 +28,9 @@ export function ClustersScreen() {
       </p>
       <LoadFault what="The clusters could not be loaded." query={query} />
       {query.isPending && <Skeleton height={220} mt={24} />}
+      {query.data?.items.length === 0 && (
+        <p className={screen.note}>No cluster has joined yet. Without one, no run can start.</p>
+      )}
       {query.data?.items.map((cluster) => (
         <ClusterPart key={cluster.name} cluster={cluster} />
       ))}

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { explain, statusOf } from "@/lib/api/problem";
 import type { ComparedExperiment, ComparedRows } from "@/lib/client/types.gen";
+import { isolatedParts } from "@/lib/format/right-to-left";
 import { MOST_EXPERIMENTS } from "@/lib/ui/use-selected";
 import styles from "./compare.module.css";
 import type { CompareSearch } from "./search";
@@ -39,11 +40,11 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
   };
   const names = new Map<string, string>();
   for (const { number, name } of listed.isError ? [] : (listed.data?.items ?? []))
-    names.set(String(number), `#${number} ${name}`);
+    names.set(String(number), called(number, name));
   for (const choice of choices) {
     const found = compared?.experiments.find((experiment) => isOf(choice, experiment));
     const known = names.get(choice.experiment) ?? picked.get(choice.experiment) ?? `#${choice.experiment}`;
-    names.set(choice.experiment, found ? `#${found.number} ${found.name}` : known);
+    names.set(choice.experiment, found ? called(found.number, found.name) : known);
   }
   return (
     <section className={styles.choose} aria-label="What is compared">
@@ -83,6 +84,8 @@ export function ChooseRows({ rows, against, compared, change }: ChooseProps) {
     </section>
   );
 }
+
+const called = (number: number, name: string) => `#${number} ${isolatedParts(name)}`;
 
 interface SingleRunsProps {
   runs: readonly string[];
@@ -142,7 +145,7 @@ function OfExperiment({ choice, experiment, set }: OfExperimentProps) {
     <div className={styles.experiment} data-testid="chosen-experiment">
       <p className={styles.about}>
         <Link to="/experiments/$experimentId" params={{ experimentId: id }}>
-          #{number} {name}
+          #{number} <bdi>{name}</bdi>
         </Link>
         <span>{target ? `${workload}, ${target}` : `${workload}, without a target`}</span>
         {note && <span>{note}</span>}

@@ -1,6 +1,10 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { compareRowsOptions, listExperimentsOptions } from "@/lib/client/@tanstack/react-query.gen";
+import {
+  compareRowsOptions,
+  listExperimentsOptions,
+  listExperimentsQueryKey,
+} from "@/lib/client/@tanstack/react-query.gen";
 import type { ComparedRows } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
@@ -13,6 +17,7 @@ const PAUSE = 200;
 /** What only a filter has. */
 const COMPARES = /[=~<>]/;
 const REFRESH_MS = 2000;
+const LIST_REFRESH_MS = 4000;
 
 /** The chosen rows; while others are fetched, those before stay. They follow the runs of their experiments. */
 export function useCompared(rows: readonly string[], against: string | undefined) {
@@ -28,7 +33,7 @@ export function useCompared(rows: readonly string[], against: string | undefined
   return { ...query, data };
 }
 
-/** The newest experiments that fit what was typed: a name, a number, or a filter as in the list of experiments. */
+/** The newest experiments that fit what was typed: a name, a number, or a filter as in the list of experiments. Their names are live. */
 export function useListed(typed: string) {
   const words = typed.trim();
   const [settled] = useDebouncedValue(words, PAUSE);
@@ -36,6 +41,10 @@ export function useListed(typed: string) {
   const query = useQuery({
     ...listExperimentsOptions({ query: { limit: LISTED, filter } }),
     placeholderData: keepPreviousData,
+  });
+  const refresh = useRefresh(listExperimentsQueryKey(), LIST_REFRESH_MS);
+  useStream({}, ({ kind }) => {
+    if (kind === "experiment" || kind === "reset") refresh();
   });
   return { ...query, searching: words !== settled || query.isPending || query.isPlaceholderData };
 }

@@ -80,6 +80,9 @@ function columns({ clusters, spreads }: Across): { name: string; spread: number 
   return spreads ? found.sort((one, other) => (one.spread ?? 0) - (other.spread ?? 0)) : found;
 }
 
+/** A title over a figure and its drawing. */
+const OVER_BOTH = { textAlign: "center" } as const;
+
 function Table({ experiment, across }: { experiment: ExperimentView; across: Across }) {
   const places = columns(across);
   const names = experiment.variants;
@@ -100,7 +103,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
           <tr>
             <th scope="col">Variant</th>
             {places.map(({ name, spread }) => (
-              <th key={name} data-number scope="col" colSpan={2}>
+              <th key={name} data-number scope="col" colSpan={2} style={OVER_BOTH}>
                 {name} {simulated.has(name) && <Tag kind="simulated" />}
                 {spread !== undefined && (
                   <span
@@ -118,6 +121,7 @@ function Table({ experiment, across }: { experiment: ExperimentView; across: Acr
                 data-number
                 scope="col"
                 colSpan={2}
+                style={OVER_BOTH}
                 title={`Geometric mean over ${across.pool.join(", ")}; random effects`}
               >
                 mean of {across.pool.length}

@@ -100,7 +100,7 @@ function SeedsWindow({ experiment, room, proposed, onClose }: SeedsWindowProps) 
       </Text>
       {extend.isError && <ErrorPanel what="The seeds could not be added." error={extend.error} />}
       <Group justify="flex-end" gap="xs" mt="md">
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" disabled={extend.isPending} onClick={onClose}>
           Cancel
         </Button>
         <Button

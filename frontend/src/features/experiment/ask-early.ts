@@ -11,7 +11,7 @@ const SHOWN = 10_000;
 
 /**
  * Where the dashboard begins with the page of an experiment, ask for what that shows while its code is on its way. Events come from
- * now on, too: what is answered before them may lack something, and is asked for anew when it is shown.
+ * now on, too: what was asked for before one of them may lack something, and is asked for anew when it is shown.
  */
 export function askEarly(
   { pathname, search }: Pick<Location, "pathname" | "search">,
@@ -24,6 +24,9 @@ export function askEarly(
   const { axis = "clock" } = experimentSearch(Object.fromEntries(new URLSearchParams(search)));
   const leave = stream.subscribe({ experiment: id }, ({ kind }) => {
     if (kind === "reset") void client.invalidateQueries({ refetchType: "none" });
+    // what is shown has its own listeners
+    else if (kind !== "logs" && kind !== "clusters")
+      void client.invalidateQueries({ type: "inactive", refetchType: "none" });
   });
   setTimeout(leave, SHOWN);
   void client.prefetchQuery(readExperimentOptions({ path }));

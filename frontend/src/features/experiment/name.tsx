@@ -5,6 +5,7 @@ import { type RefObject, useEffect, useRef, useState } from "react";
 import { explain, statusOf } from "@/lib/api/problem";
 import { readExperimentOptions } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
+import { isolatedParts } from "@/lib/format/right-to-left";
 import { useChange } from "@/lib/keeping/use-change";
 import { Allowed } from "@/lib/people/allowed";
 import { useRefusal } from "@/lib/people/use-me";
@@ -30,7 +31,7 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
   return (
     <div className={styles.name}>
       <h1 className={editing ? ui.unseen : styles.title} data-testid="experiment-name">
-        {experiment.name}
+        <bdi>{experiment.name}</bdi>
       </h1>
       <Allowed least="researcher" of={experiment.user}>
         {editing ? (
@@ -74,16 +75,24 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
 const focusLater = (button: RefObject<HTMLButtonElement | null>) =>
   requestAnimationFrame(() => button.current?.focus());
 
-/** Enter saves, Escape leaves the name as it was. A name that somebody else has given meanwhile is not replaced unasked. */
+/**
+ * Enter saves, Escape leaves the name as it was. While a name is on its way to the server, nothing takes it back: the field says so,
+ * and Escape counts if the server refuses it. A name that somebody else has given meanwhile is not replaced unasked.
+ */
 function NameField({ experiment, onClose }: { experiment: ExperimentView; onClose: () => void }) {
   const [before, setBefore] = useState(experiment);
   const [typed, setTyped] = useState(experiment.name);
   const [fault, setFault] = useState<string>();
+  /** It was refused, and is compared with what others have changed. */
+  const [comparing, setComparing] = useState(false);
+  const [tooLate, setTooLate] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const left = useRef(false);
+  const keep = useRef(false);
   const client = useQueryClient();
   const change = useChange();
   const name = typed.trim();
+  const sent = change.isPending;
   useEffect(() => {
     field.current?.focus();
     field.current?.select();
@@ -92,9 +101,18 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       left.current = true;
     };
   }, []);
+  const leave = () => {
+    keep.current = true;
+    if (sent) setTooLate(true);
+    else onClose();
+  };
   const latest = () =>
     client.fetchQuery({ ...readExperimentOptions({ path: { experiment_id: before.id } }), staleTime: 0 });
-  const refused = (error: unknown) => setFault(`It could not be renamed. ${explain(error)}`);
+  const refused = (error: unknown) => {
+    if (keep.current) return onClose();
+    setComparing(false);
+    setFault(`It could not be renamed. ${explain(error)}`);
+  };
   const save = (of: ExperimentView, again = true) => {
     setFault(undefined);
     change.mutate(
@@ -106,15 +124,18 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       {
         onSuccess: onClose,
         onError: (error) => {
-          if (statusOf(error) !== 412) return refused(error);
+          if (keep.current || statusOf(error) !== 412) return refused(error);
+          setComparing(true);
           latest().then((now) => {
             if (left.current) return; // its name is to stay
+            if (keep.current) return onClose();
+            setComparing(false);
             setBefore(now);
             const renamed = now.name !== of.name;
             if (again && !renamed) return save(now, false); // something else was changed: a star, a tag
             setFault(
               renamed
-                ? `Someone else has renamed it: it is “${now.name}” now. Save again to replace that.`
+                ? `Someone else has renamed it: it is “${isolatedParts(now.name)}” now. Save again to replace that.`
                 : "It is being changed by others. Save again.",
             );
           }, refused);
@@ -122,13 +143,15 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
       },
     );
   };
+  const saving = sent || comparing;
   return (
     <form
       className={styles.rename}
       onSubmit={(event) => {
         event.preventDefault();
+        if (saving) return;
         if (name === before.name) onClose();
-        else if (name !== "" && !change.isPending) save(before);
+        else if (name !== "") save(before);
       }}
     >
       <TextInput
@@ -137,20 +160,25 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         ref={field}
         autoComplete="off"
         value={typed}
+        readOnly={saving}
         maxLength={LONGEST}
         error={name === "" ? "It needs a name." : fault}
         onChange={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape" && !event.nativeEvent.isComposing) onClose();
+          if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
         }}
         data-testid="new-name"
       />
-      <Button type="submit" disabled={name === ""} loading={change.isPending} data-testid="save-name">
+      <Button type="submit" disabled={name === ""} loading={saving} data-testid="save-name">
         Save
       </Button>
-      <Button variant="default" onClick={onClose}>
+      <Button variant="default" disabled={sent} onClick={leave}>
         Keep the name
       </Button>
+      <p className={sent && tooLate ? styles.saving : ui.unseen} role="status">
+        {sent &&
+          (tooLate ? "The new name was sent already. The old one stays if it is refused." : "Saving …")}
+      </p>
     </form>
   );
 }

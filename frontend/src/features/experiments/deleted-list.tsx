@@ -2,8 +2,8 @@ import { Button, Group } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { listDeletedExperiments } from "@/lib/client/sdk.gen";
 import type { DeletedExperiment } from "@/lib/client/types.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
-import { useThrottled } from "@/lib/events/use-throttled";
 import { formatAge, formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -11,10 +11,11 @@ import own from "./deleted-list.module.css";
 import styles from "./experiments.module.css";
 
 const PAGE = 50;
+const DELETED = ["deleted-experiments"];
 
 function useDeleted() {
   const query = useInfiniteQuery({
-    queryKey: ["deleted-experiments"],
+    queryKey: DELETED,
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
       const asked = { query: { limit: PAGE, cursor: pageParam }, signal, throwOnError: true as const };
@@ -22,7 +23,7 @@ function useDeleted() {
     },
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
-  const refresh = useThrottled(() => void query.refetch(), 1500);
+  const refresh = useRefresh(DELETED, 1500);
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "reset") refresh();
   });
@@ -45,7 +46,7 @@ export function DeletedList(props: {
         {items.map((item) => (
           <li key={item.id} className={`${styles.item} ${own.row}`} data-testid="deleted-item">
             <div className={styles.main}>
-              <span className={styles.gone}>{item.name}</span>
+              <bdi className={styles.gone}>{item.name}</bdi>
               <div className={styles.facts}>
                 <span>#{item.number}</span>
                 <span>{item.workload}</span>

@@ -100,7 +100,7 @@ export const ExperimentItem = memo(function ExperimentItem(props: ItemProps) {
       </div>
       <div className={styles.main}>
         <Link to="/experiments/$experimentId" params={{ experimentId: item.id }} className={styles.name}>
-          {item.name}
+          <bdi>{item.name}</bdi>
         </Link>
         {answer && shown.has("verdict") && (
           <div

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import { faultsOf } from "@/lib/api/problem";
 import { listExperiments } from "@/lib/client/sdk.gen";
@@ -10,16 +10,19 @@ import { inProject } from "./search";
 const PARTLY = { page: 30, pause: 1500 };
 /** Of one that is sorted here, for which all of them are read; and the most pages of it. */
 const WHOLE = { page: 500, pause: 6000, pages: 10 };
+/** Of any page size and filter. */
+const LISTS = ["experiments"];
 
 /**
  * The experiments of a project, or of all, that fit a filter; those shown before stay until the next are there.
  * `whole`: all of them, as many as are sorted at most.
  */
 export function useExperiments(typed: string | undefined, project: string | undefined, whole: boolean) {
+  const client = useQueryClient();
   const filter = inProject(typed, project);
   const { page, pause } = whole ? WHOLE : PARTLY;
   const query = useInfiniteQuery({
-    queryKey: ["experiments", page, filter ?? ""],
+    queryKey: [...LISTS, page, filter ?? ""],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
       const { data } = await listExperiments({
@@ -38,7 +41,8 @@ export function useExperiments(typed: string | undefined, project: string | unde
     if (whole && hasNextPage && !isFetching && !isError && !isPlaceholderData) void fetchNextPage();
   }, [whole, hasNextPage, isFetching, isError, isPlaceholderData, fetchNextPage]);
   // what the server says of a filter would be gone while it is asked again, for the same answer
-  const refresh = useThrottled(() => void (filterFault(query.error) ?? query.refetch()), pause);
+  const again = () => client.invalidateQueries({ queryKey: LISTS }, { cancelRefetch: false });
+  const refresh = useThrottled(() => filterFault(query.error) ?? again(), pause);
   useStream({}, (event) => {
     if (event.kind === "experiment" || event.kind === "run" || event.kind === "reset") refresh();
   });

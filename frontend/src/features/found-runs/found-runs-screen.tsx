@@ -1,5 +1,5 @@
 import { Button, Group, Text } from "@mantine/core";
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { explain, statusOf } from "@/lib/api/problem";
 import { listRuns } from "@/lib/client/sdk.gen";
@@ -29,6 +29,7 @@ const PAGE = 100;
 const NEWEST = "-created";
 /** From one reading to the next, ms at least. */
 const AGAIN = 4000;
+const FOUND = ["found-runs"];
 
 /** Runs of all experiments that fit a filter. */
 export function FoundRunsScreen() {
@@ -142,8 +143,9 @@ export function FoundRunsScreen() {
 
 /** Those that were read, read again as runs begin, go on and end. */
 function useRuns(filter: string | undefined, sort: string | undefined) {
+  const client = useQueryClient();
   const query = useInfiniteQuery({
-    queryKey: ["found-runs", filter, sort],
+    queryKey: [...FOUND, filter, sort],
     queryFn: async ({ pageParam, signal }) => {
       const query = { filter, sort: sort ?? NEWEST, limit: PAGE, cursor: pageParam };
       return (await listRuns({ query, signal, throwOnError: true })).data;
@@ -154,7 +156,8 @@ function useRuns(filter: string | undefined, sort: string | undefined) {
   });
   // what cannot be read is the same when it is asked for again
   const told = statusOf(query.error) === 422;
-  const refresh = useThrottled(() => (told ? undefined : query.refetch({ cancelRefetch: false })), AGAIN);
+  const again = () => client.invalidateQueries({ queryKey: FOUND }, { cancelRefetch: false });
+  const refresh = useThrottled(() => (told ? undefined : again()), AGAIN);
   useStream({}, (event) => {
     if (event.kind !== "logs" && event.kind !== "clusters") refresh();
   });

@@ -74,7 +74,7 @@ export function Extension({ experiment, algorithms, workloads }: ExtensionProps)
       <Text fz={13} lh={1.5} c="dimmed" maw="76ch" mt={10}>
         To{" "}
         <Link to="/experiments/$experimentId" params={{ experimentId: experiment.id }}>
-          #{experiment.number} {experiment.name}
+          #{experiment.number} <bdi>{experiment.name}</bdi>
         </Link>
         , as its version {(experiment.version ?? 1) + 1}. Existing results stay unchanged. All variants are
         compared as one experiment, so each claim is corrected for more comparisons.

@@ -6,6 +6,7 @@ import {
   listClustersOptions,
   listWorkloadsOptions,
   readExperimentOptions,
+  readExperimentQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ExperimentView } from "@/lib/client/types.gen";
 import { useRefresh } from "@/lib/events/use-refresh";
@@ -50,8 +51,10 @@ function Definition() {
     enabled: given !== undefined,
   });
   const refresh = useRefresh(listClustersOptions().queryKey, 2000);
+  const again = useRefresh(readExperimentQueryKey({ path: { experiment_id: extend ?? "" } }), 2000);
   useStream({}, (event) => {
     if (event.kind === "clusters") refresh();
+    if (event.kind === "experiment" && event.id === extend) again();
   });
   useTitle(title);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);
@@ -116,7 +119,7 @@ function NotExtended({ experiment, why }: { experiment: ExperimentView; why: str
         </LinkButton>
       }
     >
-      #{experiment.number} {experiment.name}: {why}
+      #{experiment.number} <bdi>{experiment.name}</bdi>: {why}
     </Message>
   );
 }

@@ -106,7 +106,7 @@ function Total({ plan }: { plan: DryRun }) {
         <strong>{formatCount(trials)}</strong> trial {runs(trials)} at most,{" "}
         <strong>{formatCount(reported)}</strong> reported {runs(reported)}
       </p>
-      <p className={styles.source}>
+      <p className={styles.source} style={{ marginBottom: 10 }}>
         Trials choose the settings; the reported runs then have other seeds. First{" "}
         {formatCount(plan.runs.length)} {runs(plan.runs.length)} of trials:
       </p>

@@ -1,4 +1,4 @@
-import { Button, Switch, Text } from "@mantine/core";
+import { Box, Button, Switch, Text } from "@mantine/core";
 import { useState } from "react";
 import type { AlgorithmList, WorkloadView } from "@/lib/client/types.gen";
 import { type Json, objectsAt, textAt, withValue } from "@/lib/json/document";
@@ -48,7 +48,11 @@ export function TuningSection({ catalogue, workloads }: TuningProps) {
           <DecidingCluster />
         </SchemaForm>
       )}
-      {on && <SearchedList algorithms={catalogue.items} workloads={workloads} />}
+      {on && (
+        <Box mt={20}>
+          <SearchedList algorithms={catalogue.items} workloads={workloads} />
+        </Box>
+      )}
     </Section>
   );
 }

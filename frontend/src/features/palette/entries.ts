@@ -19,6 +19,8 @@ import { type Deed, importInto } from "./deeds";
 
 export type Target =
   | { readonly kind: "page"; readonly to: string }
+  /** The page that is shown, which asks for something then. */
+  | { readonly kind: "here"; readonly to: string }
   /** A file of the server, opened in a tab of its own. */
   | { readonly kind: "file"; readonly address: string }
   | { readonly kind: "scheme"; readonly next: "light" | "dark" }
@@ -118,13 +120,16 @@ export function ofExperiment(id: string, number: number | undefined, me: Me | un
   ];
 }
 
-/** What may be changed of the experiment whose page is shown, or added to it. */
-export function additions(view: ExperimentView): Entry[] {
+const here = (label: string, to: string): Entry => ({ key: label, label, target: { kind: "here", to } });
+
+/** What may be changed of the experiment whose page is shown, or added to it. `search`: of its address, the view, which stays. */
+export function additions(view: ExperimentView, search: string): Entry[] {
+  const path = `/experiments/${view.id}`;
+  const asking = new URLSearchParams(search);
+  asking.set("add", "seeds");
   return [
-    page("Rename this experiment", `/experiments/${view.id}#rename`),
-    ...(whyNotExtended(view)
-      ? []
-      : [page("Add seeds to this experiment", `/experiments/${view.id}?add=seeds`)]),
+    here("Rename this experiment", `${path}${search}#rename`),
+    ...(whyNotExtended(view) ? [] : [here("Add seeds to this experiment", `${path}?${asking}`)]),
     ...(whyNoVariants(view) ? [] : [page("Add variants to this experiment", `/new?extend=${view.id}`)]),
   ];
 }

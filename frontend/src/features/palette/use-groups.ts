@@ -93,12 +93,13 @@ function useProject(): string | undefined {
 /** The experiment whose page is shown, and its number once the page knows it. */
 function useHere(me: Me | undefined) {
   const client = useQueryClient();
-  const id = experimentAt(useLocation().pathname);
+  const { pathname, searchStr } = useLocation();
+  const id = experimentAt(pathname);
   if (id === undefined) return undefined;
   const key = readExperimentQueryKey({ path: { experiment_id: id } });
   const view = client.getQueryData<ExperimentView>(key);
   const may = view && refusal(me, "researcher", view.user) === undefined;
-  const [deeds, added] = may ? [deedsOfExperiment(view), additions(view)] : [[], []];
+  const [deeds, added] = may ? [deedsOfExperiment(view), additions(view, searchStr)] : [[], []];
   return { id, number: view?.number, deeds: ofDeeds(deeds), added };
 }
 

@@ -40,7 +40,7 @@ export function RunHeader({ run, index, experiment }: RunHeaderProps) {
     <header>
       <nav className={styles.crumb} aria-label="Breadcrumb">
         <Link to="/experiments/$experimentId" params={{ experimentId: run.experiment_id }}>
-          {experiment?.name ?? "Experiment"}
+          {experiment ? <bdi>{experiment.name}</bdi> : "Experiment"}
         </Link>
       </nav>
       <Group justify="space-between" gap="12px 24px">

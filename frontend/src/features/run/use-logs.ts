@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { readLogs } from "@/lib/client/sdk.gen";
 import type { LogLineView } from "@/lib/client/types.gen";
+import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
-import { useThrottled } from "@/lib/events/use-throttled";
 import { appended, EMPTY, older, PAGE, type Tail, withOlder } from "./log-tail";
 
 interface Place {
@@ -29,7 +29,8 @@ async function readOn(place: Place, from: Tail, signal: AbortSignal): Promise<Ta
 export function useLogs(id: string, rank: number | undefined) {
   const client = useQueryClient();
   const place = { id, rank };
-  const queryKey = ["logs", id, rank ?? "all"];
+  const ofRun = ["logs", id];
+  const queryKey = [...ofRun, rank ?? "all"];
   const known = () => client.getQueryData<Tail>(queryKey) ?? EMPTY;
   const query = useQuery({
     queryKey,
@@ -42,7 +43,7 @@ export function useLogs(id: string, rank: number | undefined) {
     },
     structuralSharing: false,
   });
-  const refresh = useThrottled(() => query.refetch({ cancelRefetch: false }), 400);
+  const refresh = useRefresh(ofRun, 400);
   useStream({ run: id }, (event) => {
     if (event.kind === "logs" || event.kind === "reset") refresh();
   });

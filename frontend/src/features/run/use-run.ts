@@ -3,6 +3,7 @@ import type { Axis, CommonMetric, Metric } from "@/lib/api/types";
 import {
   listMetricsOptions,
   readExperimentOptions,
+  readExperimentQueryKey,
   readRunOptions,
   readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
@@ -30,12 +31,14 @@ export function useRun(id: string) {
   });
 }
 
-/** The experiment of a run: it knows the variant's colour. */
-export function useExperimentOf(id: string | undefined) {
-  return useQuery({
-    ...readExperimentOptions({ path: { experiment_id: id ?? "" } }),
-    enabled: id !== undefined,
+/** The experiment of a run, live: its name, its target, the variant's colour. Of its events, those of other runs are none of this one's. */
+export function useExperimentOf(id: string) {
+  const path = { experiment_id: id };
+  const refresh = useRefresh(readExperimentQueryKey({ path }), 2000);
+  useStream({ experiment: id }, (event) => {
+    if (event.kind === "experiment" || event.kind === "reset") refresh();
   });
+  return useQuery(readExperimentOptions({ path }));
 }
 
 /** The number of training items, as its first rank reported it; undefined: it did not. */

@@ -107,7 +107,7 @@ function Fields({
         />
       )}
       <Group justify="flex-end" gap="xs" mt="md">
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" disabled={change.isPending} onClick={onClose}>
           Cancel
         </Button>
         <Button onClick={save} loading={change.isPending} data-testid="save-marks">
