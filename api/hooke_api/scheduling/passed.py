@@ -143,7 +143,7 @@ def _move(session: Session, deadline: Deadline, found: Passed) -> None:
     else:
         least = found.at + deadline.lasts
         for id, end, begin in session.execute(periods.where(or_(ends > least, began > found.at), ends > began)):
-            sooner = max(end + found.jump, min(end, least))
-            rows.append({"id": id, ends.key: sooner, began.key: min(begin, found.at)})
+            earlier = max(end + found.jump, min(end, least))
+            rows.append({"id": id, ends.key: earlier, began.key: min(begin, found.at)})
     if rows:
         session.execute(update(of), rows)
