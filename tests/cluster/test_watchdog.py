@@ -39,7 +39,7 @@ class Run:
             writer.record(lambda seq, mine=mine: Start(seq=seq, world="mpi", ranks=RANKS, **mine))
 
     def step(self, rank, number):
-        self.writers[rank].step((number, number, 0, 0, 1, *[0.0] * len(PHASES), 0.0, 0, 0, 0, math.nan, -1))
+        self.writers[rank].step((number, number, 0, 0, 1, *[0.0] * len(PHASES), 0.0, 0, 0, 0, math.nan, -1, -1))
         self.writers[rank].flush()
 
     def score(self, samples=0):

@@ -98,7 +98,7 @@ def test_workers_may_be_written_as_devices():
     ("cluster", "place", "why"),
     [
         ({"workers": [4], "virtual": PLAIN | {"devices": DEVICES}}, "/clusters/0/workers/0", "of 3 workers"),
-        ({"workers": [{"kind": "tpu"}]}, "/clusters/0/virtual/devices", "v100"),
+        ({"workers": [{"kind": "tpu"}]}, "/clusters/0/workers/0/kind", "v100"),
     ],
 )
 def test_devices_that_do_not_fit_are_refused(cluster, place, why):
