@@ -27,7 +27,7 @@ from benchmarks.api.attempts import Attempt
 BATCH = 32
 STEP_SECONDS = 1e-3
 COORDINATES = ("step", "samples", "clock", "wall")
-ABSENT = ("rebuild", "staleness", "worker")
+ABSENT = ("rebuild", "staleness", "worker", "joined")
 """Columns that a synchronous method without a server does not write."""
 VALUES = len(STEP_COLUMNS) - len(COORDINATES) - len(ABSENT)
 """Values of a step that are no coordinate: loss, six phases, hidden, payload, wire, messages."""

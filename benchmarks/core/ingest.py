@@ -24,7 +24,7 @@ from benchmarks.core._api import Api, running_api
 
 Result = tuple[str, float, str, float | None]
 ATTEMPTS, RANKS, REQUESTS = 4, 4, 25
-NAMES = [name for name in STEP_COLUMNS if name not in ("rebuild", "worker")]
+NAMES = [name for name in STEP_COLUMNS if name not in ("rebuild", "worker", "joined")]
 """Columns of a step that most runs have."""
 COLUMNS = len(NAMES)
 

@@ -68,7 +68,8 @@ def add_experiment(database: Database, runs: int, steps: int) -> tuple[str, list
 def _chunks(run: str, rank: int, steps: int) -> Iterator[Chunk]:
     source = np.random.default_rng(rank)
     count = np.arange(1, steps + 1)
-    values = {name: source.random(steps) * 1e-3 for name in STEP_COLUMNS if name not in ("rebuild", "staleness")}
+    names = [name for name in STEP_COLUMNS if name not in ("rebuild", "staleness", "joined")]
+    values = {name: source.random(steps) * 1e-3 for name in names}
     values |= {"step": count, "samples": count * WORKERS * BATCH, "clock": count * 8e-3, "wall": count * 9e-3}
     values |= {"loss": 2 / np.sqrt(count) + source.random(steps), "wire": np.full(steps, 431_080 * 4)}
     columns = {name: value.astype(STEP_COLUMNS[name]) for name, value in values.items()}

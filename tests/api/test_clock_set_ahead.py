@@ -184,6 +184,32 @@ def test_retention_believes_no_clock_that_was_set_ahead(service, host):
 
 
 @ONE_KIND
+@pytest.mark.parametrize(("wrong_for", "doubted"), [(MINUTE, 8 * HOUR), (2 * HOUR, 15 * 365 * DAY)])
+def test_a_host_that_starts_years_back_until_it_asks_for_the_time_is_not_in_doubt_for_them(
+    service, host, wrong_for, doubted
+):
+    """What was made meanwhile would be years old then; within an hour that is little, and can be restored."""
+    watch, years = Watch("no battery"), 15 * 365 * DAY
+    watch.look(service.database)
+    host[:] = ["another", 5.0]
+    set_clock(service, -years)
+    found = watch.look(service.database)
+    assert about(found.jump, -years)
+    assert found.certain == found.at
+    host[1] += wrong_for.total_seconds()
+    set_clock(service, wrong_for)
+    watch.look(service.database)
+    set_clock(service, years + 8 * HOUR)  # it had been off for so long
+    found = watch.look(service.database)
+    assert about(found.jump, years + 8 * HOUR)
+    assert abs(found.doubted - doubted) < DAY / 2
+    host[1] += 3 * DAY.total_seconds()
+    set_clock(service, 3 * DAY)
+    found = watch.look(service.database)
+    assert (found.certain == found.at) is (wrong_for < HOUR)
+
+
+@ONE_KIND
 def test_tokens_that_are_valid_stay_when_the_clock_was_set_far_ahead(service, host):
     asked = {"label": "night", "scope": "read", "days": 30, "machine": True}
     made = service.client.post("/tokens", json=asked).json()["id"]

@@ -15,6 +15,7 @@ from hooke.cluster.launchers.settings import launcher_settings
 from hooke.cluster.machines import machines_of
 from hooke.hardware.machine import machine
 from hooke.spec import protocol
+from hooke.spec.events import ABSENT
 from hooke.spec.protocol import OLDEST, PROTOCOL, AgentWelcome
 
 from tests.waiting import LIMIT, wait_for
@@ -74,11 +75,18 @@ def test_a_server_that_puts_its_work_on_the_broker_is_refused():
     line = SimpleNamespace(hello=lambda _: AgentWelcome(protocol=4, oldest=1, version="0.1.9"))
     heartbeat = Heartbeat(line, lambda _: None)
     told = (
-        "the server speaks protocol 4; this version understands 8: upgrade the server, or install hooke 0.1.9 here"
+        "the server speaks protocol 4; this version understands 9: upgrade the server, or install hooke 0.1.9 here"
     )
     with pytest.raises(Refused, match=told):
         heartbeat._hello(None)
     assert heartbeat.answered.is_set() and heartbeat.refused == told
+
+
+def test_every_server_that_an_agent_works_with_knows_the_columns_of_its_steps():
+    """Another one sets blocks with a column that it does not know aside: a run without steps."""
+    since = {"staleness": 1, "worker": 1, "rebuild": 8, "joined": 9}
+    assert set(since) == set(ABSENT), "in which protocol was it added?"
+    assert max(since.values()) <= protocol.OLDEST_SERVER
 
 
 def test_an_agent_that_takes_its_work_from_the_broker_refuses_this_server(monkeypatch):

@@ -6,10 +6,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
+from hooke.spec.events import ABSENT
 from hooke_api.models import Chunk, StoredEvaluation
 from sqlalchemy import delete, insert, select
 
-from benchmarks.api import baseline, live, page, running, streaming
+from benchmarks.api import baseline, bodies, live, page, running, streaming
 from benchmarks.api.figures import Bench, Figure, met, p95
 from benchmarks.api.scenarios import hour, writers
 from benchmarks.api.server import served
@@ -55,6 +56,13 @@ def test_counts_are_exact_and_planted_errors_are_seen(monkeypatch):
             session.execute(delete(StoredEvaluation).where(StoredEvaluation.run_id == attempts[1].run))
         database.close()
         assert counted(server, attempts, steps, evaluations) == (writers.STEPS + evaluations, writers.STEPS)
+
+
+def test_steps_have_the_columns_of_a_method_without_a_server():
+    """Points are counted by them: a column that may be missing would make each step one value more."""
+    columns = bodies.steps(seq=0, first=1, n=3, ranks=2, seed=0).columns
+    assert not set(columns) & set(ABSENT)
+    assert len(columns) - len(bodies.COORDINATES) == bodies.VALUES == 11
 
 
 def record(**changes):

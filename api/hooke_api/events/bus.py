@@ -94,6 +94,7 @@ class Bus:
             return True
         try:
             self._redis.set(BROKER_KEY, server)
+            self._refused = ""  # the next time is told again
         except redis.ResponseError as error:  # it answers: notifications need no memory
             if str(error) != self._refused:
                 self._refused = str(error)

@@ -59,16 +59,20 @@ def updates_of(worker: int, own: Rows, served: Rows) -> Updates:
     """Return a worker's updates, from its own rows and those of the server: its exchanges, or parts of them.
 
     Exchanges without a step are left out: a request at the start of a run pulls the center and brings nothing.
+    Of a run that an earlier version began, an exchange is an update until the first row that tells.
     """
-    if len(begins := np.flatnonzero(own["joined"] == 0)):
-        ends = np.append(begins[1:], len(own["joined"]))
-        return Updates(own["wall"][ends - 1], (ends - begins).astype(np.float64), np.full(len(ends), np.nan))
+    begins, told = np.flatnonzero(own["joined"] == 0), np.flatnonzero(own["joined"] >= 0)
+    earlier = own["wall"][: told[0]] if len(begins) else own["wall"]
     of = np.flatnonzero(served["worker"] == worker)
     wall = served["wall"][of].astype(np.float64)
-    done = np.searchsorted(own["wall"], wall, side="right")
-    steps = np.diff(done, prepend=0).astype(np.float64)
+    steps = np.diff(np.searchsorted(earlier, wall, side="right"), prepend=0).astype(np.float64)
     kept = steps > 0
-    return Updates(wall[kept], steps[kept], served["staleness"][of][kept].astype(np.float64))
+    found = wall[kept], steps[kept], served["staleness"][of][kept].astype(np.float64)
+    if not len(begins):
+        return Updates(*found)
+    ends = np.append(begins[1:], len(own["joined"]))
+    parts = own["wall"][ends - 1], (ends - begins).astype(np.float64), np.full(len(ends), np.nan)
+    return Updates(*(np.concatenate(each) for each in zip(found, parts, strict=True)))
 
 
 @dataclass(frozen=True)

@@ -48,12 +48,12 @@ class Passed:
     jump: timedelta = timedelta()
     """By how much the clock was set ahead since the look before; negative: it was set back."""
     doubted: timedelta = timedelta()
-    """By how much it may be ahead in all."""
+    """By how much it may be ahead in all; negative: it was set back within AGAIN, and may be set right again."""
 
     @property
     def certain(self) -> datetime:
         """Return the time at which something was as old as it is for certain."""
-        return self.at - self.doubted
+        return self.at - max(timedelta(), self.doubted)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,10 @@ class Watch:
             jump = gap - passed
         if abs(jump) <= SLACK:
             jump = timedelta()
-        left = max(timedelta(), timedelta(seconds=float(doubted)) - passed / SHARE + jump)
+        left = timedelta(seconds=float(doubted))
+        left = max(left - passed / SHARE, min(left, timedelta())) + jump
+        if passed >= AGAIN:  # until then a host that has started years back may ask for the time
+            left = max(timedelta(), left)
         return Passed(at, jump, left), bool(jump) or not same or passed >= AGAIN
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from hooke.spec.frozen import Frozen
 
-PROTOCOL = 8
+PROTOCOL = 9
 """1: agents without identity. 2: hello with identity and protocol, answered by a welcome. 3: causes of ends,
 failed launches, proofs with the attempt's token, attempts that start over. 4: the machines of a cluster, orders
 for one agent, orders to remove what is left of deleted runs. 5: the broker carries ids, agents claim orders.
 6: ingest takes files of attempts: traces, samples of the system. 7: orders to send the files of a checkpoint.
-8: ranks have the phase `rebuild`, in the records of their steps and ends."""
+8: ranks have the phase `rebuild`, in the records of their steps and ends. 9: steps of methods whose replies grant
+several updates say where each begins."""
 FETCHES = 7
 """The oldest protocol of an agent that sends checkpoints."""
 OLDEST = 5
 """The oldest protocol of an agent that this version's server understands: earlier ones do not claim orders."""
-OLDEST_SERVER = 8
+OLDEST_SERVER = 9
 """The oldest protocol of a server that this version's agent can work with: install the server first."""
 
 

@@ -37,6 +37,16 @@ def test_an_exchange_may_bring_several_updates():
     assert np.isnan(found.staleness).all()
 
 
+def test_a_run_that_an_earlier_version_began_keeps_the_updates_until_then():
+    """Its server wrote an exchange for each; the first row of the later attempt is the rest of one."""
+    own = rows(wall=[1, 2, 3, 4, 5, 6, 7], joined=[-1, -1, -1, 1, 0, 0, 1])
+    served = rows(wall=[0, 2, 3, 7], worker=[0, 0, 0, 0], staleness=[np.nan, 1, 2, np.nan])
+    found = updates_of(0, own, served)
+    assert found.wall.tolist() == [2, 3, 5, 7]
+    assert found.steps.tolist() == [2, 1, 1, 2]
+    assert found.staleness[:2].tolist() == [1, 2] and np.isnan(found.staleness[2:]).all()
+
+
 def own_rows(wall, **phases):
     return rows(wall=wall, **({str(phase): [0] * len(wall) for phase in PHASES} | phases))
 
