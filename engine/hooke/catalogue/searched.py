@@ -63,8 +63,12 @@ def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterat
     values = given(variant, offer)
     if isinstance(offer, JoinedOffer) and offer.begun is not None:
         known = with_defaults({}, offer.method, offer.method.spaces).keys() | offer.method.spaces.keys()
-        for name in sorted(offer.begun.keys() - known):
-            yield Fault(pointer("tuning", "spaces", variant.algorithm, name), NO_PARAMETER)
+        for name, space in sorted(offer.begun.items()):
+            conditions = [((kind, other), other, had[0]) for kind, other, had in _conditions(space)]
+            for where, each, value in [((), name, space.at(0.5)), *conditions]:  # one of these could never hold
+                if each not in known and NO_PARAMETER in _refused({}, each, value, offer.method):
+                    place = pointer("tuning", "spaces", variant.algorithm, name, *where)
+                    yield Fault(place, NO_PARAMETER)
     for name, space in variant.search.items():
         place = (*prefix, "search", name)
         if name in values:

@@ -96,17 +96,20 @@ def _of_tuning(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]
             yield Fault("/tuning/samples", OTHER)
 
 
-def outside(variant: Variant, offer: Searchable, tried: Mapping[int, Tried], *prefix: object) -> Iterator[Fault]:
-    """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path."""
+def outside(
+    variant: Variant, offer: Searchable, tried: Mapping[int, Mapping[str, Any]], *prefix: object
+) -> Iterator[Fault]:
+    """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path.
+
+    `tried`: the setting of each trial, with the defaults of parameters that the method got later.
+    """
     spaces = free_spaces(variant, offer)
     values = with_defaults(given(variant, offer), offer, spaces)
     for name in values | spaces:
         space = spaces.get(name)
         for number, trial in tried.items():
-            had = trial.parameters.get(name)
-            if name not in trial.parameters and setting_name(name) is None:
-                had = values.get(name)  # it came later, and its default changes nothing
-            here = space is not None and space.applies(trial.parameters)
+            had = trial.get(name)
+            here = space is not None and space.applies(trial)
             if space is not None and here and space.position(had) is None:
                 here_is = pointer(*prefix, "search", name)
                 yield Fault(
