@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.catalogue.joined import Searchable, given, setting_name
+from hooke.catalogue.joined import JoinedOffer, Searchable, given, joined, setting_name, split
 from hooke.catalogue.searched import with_defaults
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -104,11 +104,12 @@ def outside(
     `tried`: the setting of each trial, with the defaults of parameters that the method got later.
     """
     spaces = free_spaces(variant, offer)
-    values = with_defaults(given(variant, offer), offer, spaces)
+    plain = {name: value for name, value in _without(offer, tried).items() if name not in spaces}
+    values = plain | with_defaults(given(variant, offer), offer, spaces)
     for name in values | spaces:
         space = spaces.get(name)
         for number, trial in tried.items():
-            had = trial.get(name)
+            had = trial.get(name, plain.get(name))
             here = space is not None and space.applies(trial)
             if space is not None and here and space.position(had) is None:
                 here_is = pointer(*prefix, "search", name)
@@ -124,3 +125,11 @@ def outside(
                     f"trial {number} of the experiment that is continued had {had!r}, not {values.get(name)!r}",
                 )
                 break
+
+
+def _without(offer: Searchable, tried: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of the workload that trials have, as they are where a variant names none of them."""
+    if not isinstance(offer, JoinedOffer):
+        return {}
+    shared, _ = offer.workload.resolve(offer.chosen.parameters)
+    return joined({}, {name: shared.get(name) for trial in tried.values() for name in split(trial)[1]})
