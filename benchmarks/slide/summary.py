@@ -57,10 +57,11 @@ def head(
 
 def _over_best(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
     told: list[str] = []
+    sizes = "" if any(of_one_size(own[0]) for _, own in sections) else "sets of the sizes that trials chose, "
     for problem, own in sections:
         found = rows(own, unit_of(own))
         where = (
-            f"On {PROBLEMS[problem].title}, batches of {BATCH} and {own[0]['hardware']['cores']} cores, "
+            f"On {PROBLEMS[problem].title}, {sizes}batches of {BATCH} and {own[0]['hardware']['cores']} cores, "
             if not told
             else f"on {PLACES[problem]} "
         )

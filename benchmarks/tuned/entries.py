@@ -195,6 +195,8 @@ ACCUMULATING = tuple(
 """Methods with DDP's choices of accumulation, which their own entries leave at 1 (decision 126)."""
 LATER: Mapping[str, Mapping[str, Space | None]] = {"co2": {"clip": None}}
 """Not searched: parameters whose spaces were declared after tables had been measured without them."""
+EARLIER: Mapping[str, Mapping[str, Any]] = {"adaptive-sgd": {"at_once": 0.0}}
+"""Not searched: values that were defaults when tables were measured with them, and are not any more."""
 SECOND_TO_NONE = {"sgd": "of one worker", "chip-easgd": "of parts of a chip"}
 """Left out -> why."""
 TWO_LEVELS = 4
@@ -209,7 +211,8 @@ def entry_of(name: str) -> Entry:
 def entries(place: Place) -> list[Entry]:
     """Return all entries that can run at a place, the most important first: in virtual time there are no peers."""
     names = [*FIRST, *(name for name in here().algorithms if name not in (*FIRST, *SECOND_TO_NONE))]
-    ours = [Entry(name, name, given=HIDDEN.get(name, {}), spaces=LATER.get(name, {})) for name in names]
+    given = {**HIDDEN, **EARLIER}
+    ours = [Entry(name, name, given=given.get(name, {}), spaces=LATER.get(name, {})) for name in names]
     if place.world == "virtual":
         return [*ours, *ACCUMULATING]
     peers = [DDP, DDP_BF16, DDP_POWERSGD, POST_LOCAL]

@@ -62,9 +62,7 @@ def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterat
     """Yield the faults of a variant's own search spaces; `prefix` is the path of the variant."""
     values = given(variant, offer)
     if isinstance(offer, JoinedOffer) and offer.begun is not None:
-        known = with_defaults({}, offer.method, offer.method.spaces).keys() | offer.method.spaces.keys()
-        for name in sorted(offer.begun.keys() - known):
-            yield Fault(pointer("tuning", "spaces", variant.algorithm, name), NO_PARAMETER)
+        yield from _check_begun(offer.method, offer.begun, "tuning", "spaces", variant.algorithm)
     for name, space in variant.search.items():
         place = (*prefix, "search", name)
         if name in values:
@@ -87,6 +85,16 @@ def check_search(variant: Variant, offer: Searchable, *prefix: object) -> Iterat
         why = "the condition depends on the parameter itself, or on one that depends on it"
         kind = "when" if searched[name].when else "unless"
         yield Fault(pointer(*prefix, "search", name, kind), why)
+
+
+def _check_begun(offer: AlgorithmOffer, begun: Mapping[str, Space], *prefix: object) -> Iterator[Fault]:
+    """Yield the names of spaces of an algorithm, and of their conditions, that are no parameters of it."""
+    known = with_defaults({}, offer, offer.spaces).keys() | offer.spaces.keys()
+    for name, space in sorted(begun.items()):
+        conditions = [((name, kind, other), other, had[0]) for kind, other, had in _conditions(space)]
+        for where, each, value in [((name,), name, space.at(0.5)), *conditions]:
+            if each not in known and NO_PARAMETER in _refused({}, each, value, offer):
+                yield Fault(pointer(*prefix, *where), NO_PARAMETER)
 
 
 def unknown_name(name: str, offer: Searchable, values: Mapping[str, Any] | None = None) -> str | None:

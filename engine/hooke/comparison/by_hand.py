@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooke.catalogue.joined import offer_of
+from hooke.catalogue.joined import joined, offer_of
 from hooke.catalogue.offers import brought_along
 from hooke.comparison.wording import count
 from hooke.spec.communication import Communication
@@ -55,15 +55,17 @@ def dimensions(spec: ExperimentSpec) -> str:
     least, most = (pick(found, key=found.__getitem__, default="") for pick in (min, max))
     if not found or found[least] == found[most]:
         return ""
+    of = " of built-in methods" if len(found) < len(spec.variants) else ""
     return (
-        f" Between {found[least]} ({least}) and {count(found[most], 'parameter')} ({most}) were searched: as many "
-        "trials find the best of many less often than of few."
+        f" Between {found[least]} ({least}) and {count(found[most], 'parameter')} ({most}){of} were searched: as "
+        "many trials find the best of many less often than of few."
     )
 
 
 def _values(variant: Variant) -> dict[str, Any]:
     """Return what a variant is given, and as None what it keeps at its default."""
-    return variant.parameters | {name: None for name, space in variant.search.items() if space is None}
+    defaults = {name: None for name, space in variant.search.items() if space is None}
+    return joined(variant.parameters, variant.workload_settings) | defaults
 
 
 def _spaces(variant: Variant) -> dict[str, Any]:

@@ -58,13 +58,13 @@ def _how(tuning: Tuning) -> str:
 
 
 def _of_spaces(tuning: Tuning) -> str:
-    """Return which algorithms were begun with later spaces than the others."""
+    """Return which algorithms have later spaces than others, which a declaration or a document gave them."""
     if not tuning.later:
         return ""
     names = listed(tuning.later)
     return (
-        f" The search spaces of {names} were declared later than those of the other algorithms, whose "
-        "declarations have changed since."
+        f" The search spaces of {names} are later ones than those of the other algorithms, which are not the ones "
+        "that were declared by then."
     )
 
 

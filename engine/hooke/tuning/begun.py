@@ -35,31 +35,35 @@ def spaces_of(algorithm: str, now: Spaces, experiments: Sequence[Earlier]) -> tu
         if each.spec.tuning and algorithm in each.spec.tuning.spaces:
             return each.spec.tuning.spaces[algorithm], True
     made = [
-        (variant, trial.parameters)
+        (variant, number, trial.parameters)
         for each in experiments
         for variant in each.spec.variants
         if variant.algorithm == algorithm
         for where, trials in each.tried.items()
         if where[0] == variant.name
-        for trial in trials.values()
+        for number, trial in trials.items()
     ]
     return (_of_trials(now, made), True) if made else (now, False)
 
 
-def _of_trials(now: Spaces, trials: Sequence[tuple[Variant, Mapping[str, Any]]]) -> Spaces:
-    """Return the spaces that trials show: those declared now, of parameters that they have, with all values."""
+def _of_trials(now: Spaces, trials: Sequence[tuple[Variant, int, Mapping[str, Any]]]) -> Spaces:
+    """Return the spaces that trials show: those declared now, of parameters that they have, with all values.
+
+    Trials of one number, of several variants or places, count once: they may be one point of the sequence.
+    """
     found = {}
     for name, space in now.items():
         had = [
-            values[name]
-            for variant, values in trials
+            (number, values[name])
+            for variant, number, values in trials
             if name in values and name not in variant.parameters and name not in variant.search
             if space.applies(values)
         ]
-        numbers = space.choices is None and not space.integer
-        fixed = len(had) >= (FIXED_NUMBERS if numbers else FIXED) and all(value == had[0] for value in had)
-        if not fixed and any(name in values for _, values in trials):
-            found[name] = _with(space, had)
+        values_had = [value for _, value in had]
+        enough = FIXED_NUMBERS if space.choices is None and not space.integer else FIXED
+        fixed = len(dict(had)) >= enough and all(value == values_had[0] for value in values_had)
+        if not fixed and any(name in values for *_, values in trials):
+            found[name] = _with(space, values_had)
     return found
 
 
@@ -80,25 +84,33 @@ def _with(space: Space, values: Sequence[Any]) -> Space:
 
 def completed(trials: Mapping[int, Tried], offer: Searchable) -> list[dict[str, Any]]:
     """Return the settings of trials, by number, with the defaults of parameters that the method got later."""
-    if not trials:
-        return []
-    found = [trials[number].parameters for number in sorted(trials)]
-    fewest = min(found, key=len)
-    later = {name: value for name, value in offer.resolve(fewest)[0].items() if name not in fewest}
-    return [{**later, **each} for each in found]
+    found, whole = list[dict[str, Any]](), dict[frozenset[str], bool]()
+    for number in sorted(trials):
+        had = trials[number].parameters
+        if (names := frozenset(had)) not in whole:
+            whole[names] = offer.resolve(had)[0].keys() <= names
+        found.append(had if whole[names] else {**offer.resolve(had)[0], **had})
+    return found
 
 
 def with_spaces(
-    spec: ExperimentSpec, spaces: Mapping[str, Spaces], now: Mapping[str, Spaces], begun: Sequence[str]
+    spec: ExperimentSpec,
+    spaces: Mapping[str, Spaces],
+    now: Mapping[str, Spaces],
+    begun: Sequence[str],
+    earlier: Sequence[Earlier] = (),
 ) -> ExperimentSpec:
     """Return a specification with the spaces of its algorithms, so that they stay.
 
     `spaces`: of each algorithm of its variants; `now`: those that it declares; `begun`: the algorithms whose
-    searches were begun before. Others are told as later ones, if the spaces of those have changed since.
+    searches were begun before. Others are told as later ones, if the spaces of those have changed since; so are
+    those that were later ones in `earlier`, the experiments that it continues.
     """
     if spec.tuning is None:
         return spec
     changed = any(dict(spaces[name]) != dict(now[name]) for name in begun)
-    later = [name for name in spaces if name in spec.tuning.later or (changed and name not in begun)]
+    told = {name for each in (spec, *(e.spec for e in earlier)) if each.tuning for name in each.tuning.later}
+    later = [name for name in spaces if name in told or (changed and name not in begun)]
+    later = later if len(later) < len(spaces) else []  # later than no other one
     update = {"spaces": {name: dict(of) for name, of in spaces.items()}, "later": later}
     return spec.model_copy(update={"tuning": spec.tuning.model_copy(update=update)})

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooke.catalogue.joined import Searchable, given, setting_name
+from hooke.catalogue.joined import JoinedOffer, Searchable, given, joined, setting_name, split
 from hooke.catalogue.searched import with_defaults
 from hooke.errors import Fault
 from hooke.spec.pointers import pointer
@@ -96,17 +96,21 @@ def _of_tuning(spec: ExperimentSpec, earlier: ExperimentSpec) -> Iterator[Fault]
             yield Fault("/tuning/samples", OTHER)
 
 
-def outside(variant: Variant, offer: Searchable, tried: Mapping[int, Tried], *prefix: object) -> Iterator[Fault]:
-    """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path."""
+def outside(
+    variant: Variant, offer: Searchable, tried: Mapping[int, Mapping[str, Any]], *prefix: object
+) -> Iterator[Fault]:
+    """Yield the parameters for which a trial has a value that the variant would not try; `prefix`: its path.
+
+    `tried`: the setting of each trial, with the defaults of parameters that the method got later.
+    """
     spaces = free_spaces(variant, offer)
-    values = with_defaults(given(variant, offer), offer, spaces)
+    plain = {name: value for name, value in _without(offer, tried).items() if name not in spaces}
+    values = plain | with_defaults(given(variant, offer), offer, spaces)
     for name in values | spaces:
         space = spaces.get(name)
         for number, trial in tried.items():
-            had = trial.parameters.get(name)
-            if name not in trial.parameters and setting_name(name) is None:
-                had = values.get(name)  # it came later, and its default changes nothing
-            here = space is not None and space.applies(trial.parameters)
+            had = trial.get(name, plain.get(name))
+            here = space is not None and space.applies(trial)
             if space is not None and here and space.position(had) is None:
                 here_is = pointer(*prefix, "search", name)
                 yield Fault(
@@ -121,3 +125,11 @@ def outside(variant: Variant, offer: Searchable, tried: Mapping[int, Tried], *pr
                     f"trial {number} of the experiment that is continued had {had!r}, not {values.get(name)!r}",
                 )
                 break
+
+
+def _without(offer: Searchable, tried: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of the workload that trials have, as they are where a variant names none of them."""
+    if not isinstance(offer, JoinedOffer):
+        return {}
+    shared, _ = offer.workload.resolve(offer.chosen.parameters)
+    return joined({}, {name: shared.get(name) for trial in tried.values() for name in split(trial)[1]})

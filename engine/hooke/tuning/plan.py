@@ -116,7 +116,7 @@ class Plan:
         """Return the specification with the search spaces of its algorithms, which all later trials have."""
         spaces = {name: found for name, (found, _) in self._spaces.items()}
         before = [name for name, (_, begun) in self._spaces.items() if begun] if self._tried else list(spaces)
-        return with_spaces(self.spec, spaces, self._declared, before)
+        return with_spaces(self.spec, spaces, self._declared, before, self._earlier)
 
     def _begin(self, where: Where) -> Iterator[Fault]:
         """Begin or resume a search: its earlier trials, then its own. Yields why it cannot be."""
@@ -128,7 +128,7 @@ class Plan:
         self.settings[where] = made + own
         search = Search(len(own), rungs(self.spec), tuning_seeds(self.spec), earlier)
         place = ("variants", self.spec.variants.index(variant))
-        excluded = list(outside(variant, offer, before, *place))
+        excluded = list(outside(variant, offer, dict(zip(sorted(before), made, strict=True)), *place))
         self.searches[where] = search if excluded else self._proposed(where, offer, search)
         if not self.settings[where]:
             why = why_none(variant, offer, where[2])

@@ -97,6 +97,8 @@ def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict
     assert told({"parameters": {"momentum": 0.9}}, {"parameters": {"momentum": 0.0}}) == (
         " Not searched: base (momentum), a (momentum)."
     )
+    wide = {"workload": {"name": "xmlc-mlp", "parameters": {"labels": 50}}}
+    assert told({}, {"workload_settings": {"active": 30}}, **wide) == " Not searched: a (workload.active)."
     assert told({}, {"parameters": {"period": 16}}, tuning=None) == "", "then nothing is searched"
     many = [{"name": f"v{n}", "algorithm": "slowmo", "parameters": {"period": n}} for n in range(1, 10)]
     assert told(variants=many, baseline="v1").endswith("v6 (period), and 3 more.")
@@ -115,6 +117,10 @@ def test_the_tuning_names_how_many_parameters_were_searched_where_the_numbers_di
     )
     own = [{"name": "own", "algorithm": "of-a-file"}, DOCUMENT["variants"][1]]
     assert dimensions(ExperimentSpec.model_validate(DOCUMENT | {"variants": own, "baseline": "own"})) == ""
+    three = [*DOCUMENT["variants"], own[0]]
+    assert "6 parameters (a) of built-in methods" in dimensions(
+        ExperimentSpec.model_validate(DOCUMENT | {"variants": three})
+    )
     assert dimensions(ExperimentSpec.model_validate(DOCUMENT | {"tuning": None})) == ""
 
 
@@ -122,5 +128,5 @@ def test_the_sentence_names_it_and_later_spaces():
     effort = replace(TUNED, by_hand=" Not searched: a (period).")
     assert "no reported run has a tuning seed. Not searched: a (period). A claim is about" in effort.sentence
     later = replace(TUNED, tuning=Tuning(trials=8, later=["demo", "slowmo"]))
-    assert "The search spaces of demo and slowmo were declared later than those of the other" in later.sentence
-    assert "declared later" not in TUNED.sentence
+    assert "The search spaces of demo and slowmo are later ones than those of the other" in later.sentence
+    assert "later ones" not in TUNED.sentence

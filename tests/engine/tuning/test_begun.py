@@ -131,6 +131,39 @@ def test_a_parameter_with_few_values_may_have_had_one_by_chance():
         assert ("momentum_kind" in found) == kept
 
 
+def test_trials_of_one_number_may_be_one_point_and_count_once():
+    """Two trials of three variants, or at three places, are two points, and not six."""
+    setting = {"momentum_kind": "nesterov", "momentum": 0.5, "optimizer": "sgd", "lr": 0.1}
+    variants = [FREE[0] | {"name": f"v{n}"} for n in range(3)]
+    document = BEGUN | {"variants": variants, "baseline": "v0"}
+    for trials, kept in (((1,), {"momentum_kind", "lr"}), ((1, 2), {"momentum_kind"}), (range(1, 7), set())):
+        tried = {(f"v{n}", "local", 2): dict.fromkeys(trials, Tried(setting)) for n in range(3)}
+        found = Plan(validate_experiment(document), CORES, tried=tried).begun.tuning.spaces["sync-sgd"]
+        assert found.keys() & {"momentum_kind", "lr"} == kept
+
+
+def test_a_value_that_is_given_now_is_not_that_of_trials_which_lack_the_parameter():
+    """They had its default, so that they would show another method under the name of this one."""
+    free = {"name": "sync", "algorithm": "weighted-sync-sgd"}
+    stored, known = made(BEGUN | {"variants": [free | {"parameters": {"momentum": 0.0}}]}, by_rate)
+    earlier = without(stored, STEP)
+    document = CONTINUED | {"variants": [free | {"parameters": {"momentum": 0.9}}]}
+    with pytest.raises(SpecError) as caught:
+        continued(earlier, known, document)
+    assert [fault.pointer for fault in caught.value.faults] == ["/variants/0/parameters/momentum"]
+    same = CONTINUED | {"variants": [free | {"parameters": {"momentum": 0.0}}]}
+    assert continued(earlier, known, same).first().runs
+
+
+def test_what_was_declared_later_stays_told_where_the_experiment_is_continued():
+    earlier, known = begun()
+    tuning = earlier.spec.tuning.model_copy(update={"later": ["local-sgd"]})
+    earlier = replace(earlier, spec=earlier.spec.model_copy(update={"tuning": tuning}))
+    assert continued(earlier, known).begun.tuning.later == ["local-sgd"]
+    alone = CONTINUED | {"variants": [FREE[1]], "baseline": "local"}
+    assert continued(earlier, known, alone).begun.tuning.later == [], "later than no other one"
+
+
 def test_a_variant_that_is_added_later_is_told_where_the_others_spaces_have_changed(monkeypatch):
     earlier, known = begun()
     three = [*FREE, {"name": "slow", "algorithm": "slowmo"}]
@@ -179,3 +212,7 @@ def test_spaces_of_a_document_hold_for_all_variants_of_the_algorithm_and_are_che
     with pytest.raises(SpecError) as caught:
         validate_experiment(BEGUN | {"tuning": {"trials": 4, "spaces": {"sync-sgd": {"rate": lr}}}})
     assert [fault.pointer for fault in caught.value.faults] == ["/tuning/spaces/sync-sgd/rate"]
+    never = {"sync-sgd": {"lr": lr | {"when": {"momentun": [0.9]}}}}
+    with pytest.raises(SpecError) as caught:
+        validate_experiment(BEGUN | {"tuning": {"trials": 4, "spaces": never}})
+    assert [fault.pointer for fault in caught.value.faults] == ["/tuning/spaces/sync-sgd/lr/when/momentun"]

@@ -207,15 +207,11 @@ def test_trials_that_were_made_stay_and_count_where_a_space_becomes_wider():
     again = Plan(validate_experiment(wider), CORES, earlier=[Earlier(first, tried(made))], known=ended)
     assert again.settings[HERE][:6] == made.settings[HERE]
     assert len(again.settings[HERE]) == 10
-    other = SLIDE | {"workload_settings": {"output": "slide", "active": 30}}
-    with pytest.raises(SpecError) as refused:
-        Plan(
-            validate_experiment(DOCUMENT | {"tuning": tuning, "variants": [PLAIN, other]}),
-            CORES,
-            earlier=[Earlier(first, tried(made))],
-            known=ended,
-        )
-    assert [fault.pointer for fault in refused.value.faults] == ["/variants/1/workload_settings/active"]
+    for own in ({"output": "slide", "active": 30}, {"output": "slide"}):  # another value, and that of all variants
+        document = DOCUMENT | {"tuning": tuning, "variants": [PLAIN, SLIDE | {"workload_settings": own}]}
+        with pytest.raises(SpecError) as refused:
+            plan(document, earlier=[Earlier(first, tried(made))], known=ended)
+        assert [fault.pointer for fault in refused.value.faults] == ["/variants/1/workload_settings/active"]
 
 
 def tried(made):
