@@ -66,6 +66,25 @@ describe("a first load that is on its way", () => {
     expect([data(), answers.length]).toEqual(["new", 2]);
   });
 
+  it("is asked for once more as soon as it is answered, and not again when all else is", async () => {
+    const { queries, answers, data } = shown();
+    let end: (list: string) => void = () => undefined;
+    const late = () => new Promise<string>((done) => (end = done));
+    const other = new QueryObserver(queries, { queryKey: ["late"], queryFn: late });
+    onTestFinished(other.subscribe(() => undefined));
+    await turn();
+    void queries.invalidateQueries({ refetchType: "none" }); // of all
+    void queries.invalidateQueries({ queryKey }, EVENT);
+    answers[0]?.("old");
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[1]?.("new");
+    await vi.waitFor(() => expect(data()).toBe("new"));
+    end("late");
+    await turn();
+    await turn();
+    expect([data(), answers.length]).toEqual(["new", 2]);
+  });
+
   it("goes on where something else has changed", async () => {
     const { queries, answers, data } = shown();
     await turn();
