@@ -67,6 +67,9 @@ describe("the draft as YAML", () => {
     await user.click(screen.getByRole("radio", { name: "Form" }));
     expect(await screen.findByLabelText("Batch")).toHaveValue("64");
     expect(address()).toBe("/new");
+    await user.click(screen.getByRole("radio", { name: "YAML" }));
+    expect(parse(await text())).toMatchObject({ batch: 64 });
+    expect(server.askedFor("GET /api/openapi.json")).toHaveLength(1); // it does not change
   });
 
   it("keeps comments while nothing else changes the draft", async () => {
