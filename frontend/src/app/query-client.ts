@@ -47,7 +47,12 @@ class Queries extends QueryClient {
       if (event.type === "observerRemoved" && query.getObserversCount() === 0) query.invalidate();
       if (event.type !== "updated" || event.action.type !== "fetch") return;
       this.begun.add(query);
-      queueMicrotask(() => this.begun.delete(query));
+      // the next page of a list takes the place of what an event has begun
+      const instead = Boolean(event.action.meta?.fetchMore) && query.state.isInvalidated;
+      queueMicrotask(() => {
+        this.begun.delete(query);
+        if (instead) void this.askOnceMore(new Set([query]));
+      });
     });
   }
 

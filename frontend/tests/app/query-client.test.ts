@@ -146,7 +146,8 @@ describe("what an event tells of", () => {
     expect([data(), answers.length]).toEqual(["new", 2]);
   });
 
-  it("while the next page of a list is read, is looked for in all of its pages then", async () => {
+  /** A list whose first page is shown, and what is read of it. */
+  async function list() {
     const { queries, answers, queryFn } = asked();
     const observer = new InfiniteQueryObserver(queries, {
       ...{ queryKey, queryFn, initialPageParam: 0 },
@@ -156,6 +157,11 @@ describe("what an event tells of", () => {
     const pages = () => observer.getCurrentResult().data?.pages;
     answers[0]?.("first");
     await vi.waitFor(() => expect(pages()).toEqual(["first"]));
+    return { queries, answers, observer, pages };
+  }
+
+  it("while the next page of a list is read, is looked for in all of its pages then", async () => {
+    const { queries, answers, observer, pages } = await list();
     void observer.fetchNextPage();
     await turn();
     const done = queries.invalidateQueries({ queryKey }, EVENT);
@@ -167,6 +173,23 @@ describe("what an event tells of", () => {
     answers[3]?.("second, changed");
     await done;
     expect(pages()).toEqual(["first, changed", "second, changed"]);
+  });
+
+  it("is looked for again where somebody asks for the next page meanwhile", async () => {
+    const { queries, answers, observer, pages } = await list();
+    void queries.invalidateQueries({ queryKey }, EVENT);
+    await turn();
+    void observer.fetchNextPage();
+    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    answers[2]?.("second");
+    await vi.waitFor(() => expect(answers).toHaveLength(4));
+    expect(pages()).toEqual(["first", "second"]);
+    answers[3]?.("first, changed");
+    await vi.waitFor(() => expect(answers).toHaveLength(5));
+    answers[4]?.("second");
+    await vi.waitFor(() => expect(pages()).toEqual(["first, changed", "second"]));
+    await turn();
+    expect(answers).toHaveLength(5);
   });
 });
 
