@@ -140,6 +140,30 @@ describe("the form", () => {
     expect(server.askedFor("POST /experiments/*/extension/dry-run").at(-1)?.body).toEqual(body);
   });
 
+  it("stays where the event of its variants comes before the answer", async () => {
+    const { user, address, live } = await open();
+    await live();
+    await choose(user, addVariant(), "Sync SGD");
+    await settled();
+    await waitFor(() => expect(screen.getByTestId("start")).toBeEnabled());
+    const view = experiment({ state: "running", version: 2 });
+    let tell: (now: ExperimentView) => void = () => undefined;
+    server.on("POST /experiments/*/extension", new Promise<ExperimentView>((now) => (tell = now)));
+    await user.click(screen.getByTestId("start"));
+    await waitFor(() => expect(server.askedFor("POST /experiments/*/extension")).toHaveLength(1));
+    const [read, clusters] = (["GET /experiments/*", "GET /clusters"] as const).map(
+      (one) => server.askedFor(one).length,
+    );
+    answerPage(view);
+    server.send("experiment", { id: "exp_7" }, 900);
+    server.send("clusters", {}, 901);
+    await waitFor(() => expect(server.askedFor("GET /clusters").length).toBeGreaterThan(clusters ?? 0));
+    expect(server.askedFor("GET /experiments/*")).toHaveLength(read ?? 0);
+    expect(screen.getByTestId("form")).toBeVisible();
+    tell(view);
+    await waitFor(() => expect(address()).toBe("/experiments/exp_7"));
+  });
+
   it("shows faults at their fields, and leads to them", async () => {
     const { user } = await open();
     const faults = [{ pointer: "/variants/0/parameters/lr", message: "must be greater than 0" }];
