@@ -116,6 +116,7 @@ describe("the specification beside its defaults", () => {
     await waitFor(() => expect(screen.queryByTestId("changed-setting")).toBeNull());
     await app.user.click(screen.getByText("Non-default"));
     await screen.findAllByTestId("changed-setting");
+    await app.idle();
     expect(server.askedFor("GET /api/openapi.json")).toHaveLength(1);
   });
 
