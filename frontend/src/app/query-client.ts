@@ -47,7 +47,12 @@ class Queries extends QueryClient {
       if (event.type === "observerRemoved" && query.getObserversCount() === 0) query.invalidate();
       if (event.type !== "updated" || event.action.type !== "fetch") return;
       this.begun.add(query);
-      queueMicrotask(() => this.begun.delete(query));
+      // the next page of a list takes the place of what an event has begun
+      const instead = Boolean(event.action.meta?.fetchMore) && query.state.isInvalidated;
+      queueMicrotask(() => {
+        this.begun.delete(query);
+        if (instead) void this.askOnceMore(new Set([query]));
+      });
     });
   }
 
@@ -65,14 +70,17 @@ class Queries extends QueryClient {
     await Promise.all([super.invalidateQueries(filters, options), this.askOnceMore(before)]);
   }
 
-  /** What is shown is asked for once more when it has been answered, all else when it is shown. */
+  /** What is shown is asked for once more as soon as it has been answered, whatever else is on its way; all else when it is shown. */
   private async askOnceMore(before: ReadonlySet<Query>): Promise<void> {
-    if (before.size === 0) return;
-    await Promise.all([...before].map((query) => query.promise?.catch(() => undefined)));
-    for (const query of before) query.invalidate(); // its answer has made it count as new
-    await this.refetchQueries(
-      { type: "active", predicate: (query) => before.has(query) },
-      { cancelRefetch: false },
+    await Promise.all(
+      [...before].map(async (query) => {
+        await query.promise?.catch(() => undefined);
+        query.invalidate(); // its answer has made it count as new
+        await this.refetchQueries(
+          { type: "active", predicate: (other) => other === query },
+          { cancelRefetch: false },
+        );
+      }),
     );
   }
 }

@@ -66,6 +66,25 @@ describe("a first load that is on its way", () => {
     expect([data(), answers.length]).toEqual(["new", 2]);
   });
 
+  it("is asked for once more as soon as it is answered, and not again when all else is", async () => {
+    const { queries, answers, data } = shown();
+    let end: (list: string) => void = () => undefined;
+    const late = () => new Promise<string>((done) => (end = done));
+    const other = new QueryObserver(queries, { queryKey: ["late"], queryFn: late });
+    onTestFinished(other.subscribe(() => undefined));
+    await turn();
+    void queries.invalidateQueries({ refetchType: "none" }); // of all
+    void queries.invalidateQueries({ queryKey }, EVENT);
+    answers[0]?.("old");
+    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    answers[1]?.("new");
+    await vi.waitFor(() => expect(data()).toBe("new"));
+    end("late");
+    await turn();
+    await turn();
+    expect([data(), answers.length]).toEqual(["new", 2]);
+  });
+
   it("goes on where something else has changed", async () => {
     const { queries, answers, data } = shown();
     await turn();
@@ -127,7 +146,8 @@ describe("what an event tells of", () => {
     expect([data(), answers.length]).toEqual(["new", 2]);
   });
 
-  it("while the next page of a list is read, is looked for in all of its pages then", async () => {
+  /** A list whose first page is shown, and what is read of it. */
+  async function list() {
     const { queries, answers, queryFn } = asked();
     const observer = new InfiniteQueryObserver(queries, {
       ...{ queryKey, queryFn, initialPageParam: 0 },
@@ -137,6 +157,11 @@ describe("what an event tells of", () => {
     const pages = () => observer.getCurrentResult().data?.pages;
     answers[0]?.("first");
     await vi.waitFor(() => expect(pages()).toEqual(["first"]));
+    return { queries, answers, observer, pages };
+  }
+
+  it("while the next page of a list is read, is looked for in all of its pages then", async () => {
+    const { queries, answers, observer, pages } = await list();
     void observer.fetchNextPage();
     await turn();
     const done = queries.invalidateQueries({ queryKey }, EVENT);
@@ -148,6 +173,23 @@ describe("what an event tells of", () => {
     answers[3]?.("second, changed");
     await done;
     expect(pages()).toEqual(["first, changed", "second, changed"]);
+  });
+
+  it("is looked for again where somebody asks for the next page meanwhile", async () => {
+    const { queries, answers, observer, pages } = await list();
+    void queries.invalidateQueries({ queryKey }, EVENT);
+    await turn();
+    void observer.fetchNextPage();
+    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    answers[2]?.("second");
+    await vi.waitFor(() => expect(answers).toHaveLength(4));
+    expect(pages()).toEqual(["first", "second"]);
+    answers[3]?.("first, changed");
+    await vi.waitFor(() => expect(answers).toHaveLength(5));
+    answers[4]?.("second");
+    await vi.waitFor(() => expect(pages()).toEqual(["first, changed", "second"]));
+    await turn();
+    expect(answers).toHaveLength(5);
   });
 });
 

@@ -113,6 +113,21 @@ it("on paper all charts are drawn, as they are now", async () => {
   await frame();
 });
 
+it("what a chart gets while the page is printed is drawn at once", async () => {
+  const see = outOfView();
+  const view = show(charts(A));
+  see(image(0), true);
+  await frame();
+  const before = heights(0);
+  fireEvent(window, new Event("beforeprint"));
+  view.again(charts({ ...A, y: [0.2, 0.3, 1] })); // such as the zoom of the page, by a chart that was out of view
+  await Promise.resolve(); // before the next frame
+  expect(before).toBeDefined();
+  expect(heights(0)).not.toEqual(before);
+  fireEvent(window, new Event("afterprint"));
+  await frame();
+});
+
 it("a chart out of view is built once the browser is idle, and has no part in the cursor before it comes into view", async () => {
   const idle: (() => void)[] = [];
   vi.stubGlobal("requestIdleCallback", (call: () => void) => idle.push(call));

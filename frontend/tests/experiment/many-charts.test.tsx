@@ -175,14 +175,14 @@ it("the seeds behind a curve are asked for once no curve is on its way", async (
   await waitFor(() => expect(server.askedFor("POST /series").length).toBeGreaterThan(0));
 });
 
-it("a zoom is shown at once where it was made, and by the other charts one in each frame", async () => {
+/** Three charts that are drawn, whether each is zoomed, and what lets a frame pass: none passes by itself. */
+async function openCharts() {
   answerLoss(loss);
-  const { address, idle } = await openExperiment(server, "/experiments/exp_7?more=train_loss");
+  const app = await openExperiment(server, "/experiments/exp_7?more=train_loss");
   const charts = () => [...document.querySelectorAll<HTMLElement>("[data-zoomed]")];
   await waitFor(() => expect(document.querySelectorAll("[data-zoomed] .u-over")).toHaveLength(3));
-  await idle();
+  await app.idle();
   for (let i = 0; i < 6; i += 1) await frame(); // what has been read is drawn by one chart in each
-  const zoomed = () => charts().map(({ dataset }) => dataset.zoomed === "true");
   let frames: FrameRequestCallback[] = [];
   const { requestAnimationFrame: request, cancelAnimationFrame: cancel } = globalThis;
   onTestFinished(() => {
@@ -199,6 +199,13 @@ it("a zoom is shown at once where it was made, and by the other charts one in ea
       frames = [];
       for (const call of due) call(0);
     });
+  const zoomed = () => charts().map(({ dataset }) => dataset.zoomed === "true");
+  return { ...app, charts, zoomed, pass };
+}
+
+it("a zoom is shown at once where it was made, and by the other charts one in each frame", async () => {
+  const { address, charts, zoomed, pass } = await openCharts();
+  expect(zoomed()).toEqual([false, false, false]);
   fireEvent.keyDown(charts()[1] as HTMLElement, { key: "+" });
   expect(zoomed()).toEqual([false, true, false]);
   await waitFor(() => expect(address()).toMatch(/[?&]x=/));
@@ -210,4 +217,28 @@ it("a zoom is shown at once where it was made, and by the other charts one in ea
   }
   expect(seen).toContainEqual([true, true, false]);
   expect(seen.at(-1)).toEqual([true, true, true]);
+});
+
+it("a zoom that is left by Back before all charts have it is left by the one on which it was made, too", async () => {
+  const { address, charts, zoomed, pass, router } = await openCharts();
+  fireEvent.keyDown(charts()[1] as HTMLElement, { key: "+" });
+  await waitFor(() => expect(address()).toMatch(/[?&]x=/));
+  act(() => router.history.back());
+  await waitFor(() => expect(address()).not.toMatch(/[?&]x=/));
+  for (let i = 0; i < 8; i += 1) await pass();
+  expect(zoomed()).toEqual([false, false, false]);
+});
+
+it("what is done on a chart before it has followed a zoom of another one is what it shows", async () => {
+  const { address, charts, zoomed, pass } = await openCharts();
+  fireEvent.keyDown(charts()[1] as HTMLElement, { key: "+" });
+  await waitFor(() => expect(address()).toMatch(/[?&]x=/));
+  fireEvent.doubleClick(charts()[0]?.querySelector(".u-over") as HTMLElement); // shows all
+  for (let i = 0; i < 8; i += 1) {
+    await pass();
+    expect(zoomed()[0]).toBe(false);
+  }
+  await waitFor(() => expect(address()).not.toMatch(/[?&]x=/));
+  for (let i = 0; i < 8; i += 1) await pass();
+  expect(zoomed()).toEqual([false, false, false]);
 });

@@ -140,6 +140,26 @@ describe("the form", () => {
     expect(server.askedFor("POST /experiments/*/extension/dry-run").at(-1)?.body).toEqual(body);
   });
 
+  it("stays where the event of its variants comes before the answer", async () => {
+    const { user, address, live } = await open();
+    await choose(user, addVariant(), "Sync SGD");
+    await settled();
+    await waitFor(() => expect(screen.getByTestId("start")).toBeEnabled());
+    const view = experiment({ state: "running", version: 2 });
+    let tell: (now: ExperimentView) => void = () => undefined;
+    server.on("POST /experiments/*/extension", new Promise<ExperimentView>((now) => (tell = now)));
+    await live();
+    await user.click(screen.getByTestId("start"));
+    const [read, clusters] = [server.askedFor("GET /experiments/*"), server.askedFor("GET /clusters")];
+    answerPage(view);
+    server.send("experiment", { id: view.id }, 900);
+    server.send("clusters", {}, 901);
+    await waitFor(() => expect(server.askedFor("GET /clusters").length).toBeGreaterThan(clusters.length));
+    expect(server.askedFor("GET /experiments/*")).toHaveLength(read.length);
+    tell(view);
+    await waitFor(() => expect(address()).toBe(`/experiments/${view.id}`));
+  });
+
   it("shows faults at their fields, and leads to them", async () => {
     const { user } = await open();
     const faults = [{ pointer: "/variants/0/parameters/lr", message: "must be greater than 0" }];

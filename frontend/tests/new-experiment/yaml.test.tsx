@@ -57,7 +57,7 @@ const spoken = () => screen.getByTestId("yaml-spoken");
 
 describe("the draft as YAML", () => {
   it("is loaded when it is opened, has its address, and is the same draft as the form", async () => {
-    const { user, address } = await openForm(server);
+    const { user, address, idle } = await openForm(server);
     expect(server.askedFor("GET /api/openapi.json")).toEqual([]);
     await refill(user, screen.getByLabelText("Batch"), "48");
     await user.click(screen.getByRole("radio", { name: "YAML" }));
@@ -67,6 +67,10 @@ describe("the draft as YAML", () => {
     await user.click(screen.getByRole("radio", { name: "Form" }));
     expect(await screen.findByLabelText("Batch")).toHaveValue("64");
     expect(address()).toBe("/new");
+    await user.click(screen.getByRole("radio", { name: "YAML" }));
+    expect(parse(await text())).toMatchObject({ batch: 64 });
+    await idle();
+    expect(server.askedFor("GET /api/openapi.json")).toHaveLength(1); // it does not change
   });
 
   it("keeps comments while nothing else changes the draft", async () => {

@@ -1,4 +1,4 @@
-import { screen, within } from "@testing-library/react";
+import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { defaultOf, experimentIn, isDefault, settingsOf } from "@/features/run/settings";
 import { openApp } from "../support/app";
@@ -107,6 +107,17 @@ describe("the specification beside its defaults", () => {
     expect(cells.map(([name]) => name)).not.toContain("algorithm lr");
     expect(cells.map(([name]) => name)).not.toContain("schema");
     expect(screen.getByText("4 settings are at the default")).toBeVisible();
+  });
+
+  it("reads the description of the API once", async () => {
+    const app = open();
+    await screen.findAllByTestId("changed-setting");
+    await app.user.click(screen.getByText("Settings"));
+    await waitFor(() => expect(screen.queryByTestId("changed-setting")).toBeNull());
+    await app.user.click(screen.getByText("Non-default"));
+    await screen.findAllByTestId("changed-setting");
+    await app.idle();
+    expect(server.askedFor("GET /api/openapi.json")).toHaveLength(1);
   });
 
   it("says why where the defaults cannot be read", async () => {

@@ -1,6 +1,15 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import {
+  type ReactNode,
+  useEffect,
+  useEffectEvent,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { inTurn } from "@/lib/charts/in-turn";
+import type { Framed } from "@/lib/charts/once-per-frame";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
 import { usePrinting } from "@/lib/rows/use-whole";
 import type { Presence } from "./presence";
@@ -24,20 +33,23 @@ export function Zoomed({ presence, onZoom, draw }: ZoomedProps) {
   const near = useSyncExternalStore(presence.subscribe, presence.is);
   const printing = usePrinting();
   const now = route.useSearch({ select: inAddress });
-  // what is shown, and what the address said when it was last followed
-  const [{ x, followed }, show] = useState({ x: now, followed: now });
-  const behind = near && followed !== now;
-  if (behind && printing) show({ x: now, followed: now });
+  const [x, show] = useState(now);
+  const following = useRef<Framed>(undefined);
+  const isBehind = useEffectEvent(() => x !== now);
+  if (near && printing && x !== now) show(now);
+  // with each change of the address: one made here is shown before it is there
   useEffect(() => {
-    if (!behind) return;
-    const later = inTurn(() => show({ x: now, followed: now }));
+    if (!near || !isBehind()) return;
+    const later = inTurn(() => show(now));
+    following.current = later;
     later();
     return later.cancel;
-  }, [behind, now]);
+  }, [near, now]);
   return useMemo(
     () =>
       draw(zoomFrom(x), (next) => {
-        show((before) => ({ ...before, x: next && zoomText(next) }));
+        following.current?.cancel(); // this is newer
+        show(next && zoomText(next));
         onZoom(next);
       }),
     [x, draw, onZoom],

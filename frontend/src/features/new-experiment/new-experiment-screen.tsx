@@ -1,5 +1,5 @@
 import { Skeleton } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import {
   listAlgorithmsOptions,
@@ -24,6 +24,7 @@ import { clonedFrom, emptyDraft } from "./draft";
 import { FIRST, placed } from "./examples";
 import { Extension } from "./extension";
 import { continuing } from "./searched";
+import { extendingKey } from "./use-extension";
 
 const route = getRouteApi("/new");
 
@@ -50,11 +51,14 @@ function Definition() {
     ...readExperimentOptions({ path: { experiment_id: given ?? "" } }),
     enabled: given !== undefined,
   });
+  const client = useQueryClient();
   const refresh = useRefresh(listClustersOptions().queryKey, 2000);
   const again = useRefresh(readExperimentQueryKey({ path: { experiment_id: extend ?? "" } }), 2000);
   useStream({}, (event) => {
     if (event.kind === "clusters") refresh();
-    if (event.kind === "experiment" && event.id === extend) again();
+    // the event of what is being added here comes before its answer
+    if (event.kind === "experiment" && event.id === extend)
+      if (client.isMutating({ mutationKey: extendingKey(extend) }) === 0) again();
   });
   useTitle(title);
   const failed = [algorithms, workloads, clusters, original].find((query) => query.isError && !query.data);

@@ -22,12 +22,16 @@ export function useExtensionPlan(experiment: ExperimentView, draft: Json) {
   });
 }
 
+/** Of the request that adds variants. */
+export const extendingKey = (id: string) => ["extend", id];
+
 /** Add the variants of a draft, and go to the experiment; the version that it names keeps a repeated one out. */
 export function useExtend(experiment: ExperimentView, done: () => void) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const path = { experiment_id: experiment.id };
   return useMutation({
+    mutationKey: extendingKey(experiment.id),
     mutationFn: async (draft: Json) => {
       const body = extensionOf(draft, experiment.version);
       return (await extendExperiment({ path, body, throwOnError: true })).data;
@@ -37,5 +41,7 @@ export function useExtend(experiment: ExperimentView, done: () => void) {
       await navigate({ to: "/experiments/$experimentId", params: { experimentId: view.id } });
       client.setQueryData(readExperimentQueryKey({ path }), view); // here it would close the form at once
     },
+    // what events told of meanwhile
+    onError: () => void client.invalidateQueries({ queryKey: readExperimentQueryKey({ path }) }),
   });
 }

@@ -9,10 +9,10 @@ import type { YamlPartProps } from "./yaml-part";
 
 /** Neither changes while the dashboard is open. */
 const ONCE = {
-  staleTime: Number.POSITIVE_INFINITY,
+  staleTime: "static",
   gcTime: Number.POSITIVE_INFINITY,
   structuralSharing: false,
-};
+} as const;
 
 /** The editor's code, and the schema of an experiment, which is a part of the description of the API. */
 function useEditor() {

@@ -63,7 +63,7 @@ function useSchemas() {
       const { data } = await client.get<{ 200: unknown }, unknown, true>({ url, signal, throwOnError: true });
       return experimentIn(data) ?? null;
     },
-    staleTime: Number.POSITIVE_INFINITY,
+    staleTime: "static",
     structuralSharing: false,
   });
   const failed = [algorithms, workloads, experiment].find((query) => query.isError);

@@ -96,7 +96,7 @@ export function LineChart(props: LineChartProps) {
   });
   const near = useWhileNear(host, structure, arrive, stay);
   useEffect(() => {
-    if (near.current && built.current?.structure === structure) redraw.current();
+    if (near.current && built.current?.structure === structure) (printing ? draw : redraw).current();
   });
 
   useEffect(
