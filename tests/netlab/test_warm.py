@@ -57,7 +57,8 @@ def test_any_program_ends_as_its_fork_ends(hosts, tmp_path):
     module = tmp_path / "told_by_a_fork.py"
     module.write_text(
         "import os, sys\n"
-        "print(os.environ['PMI_RANK'], os.getcwd(), len(os.sched_getaffinity(0)), sys.argv[1:], flush=True)\n"
+        "told = os.environ['PMI_RANK'], os.getcwd(), len(os.sched_getaffinity(0)), sys.argv[1:]\n"
+        "os.write(1, f'{told[0]} {told[1]} {told[2]} {told[3]}\\n'.encode())\n"  # at once: both write to one file
         "sys.exit(3)\n"
     )
     words = ["env", f"PYTHONPATH={tmp_path}", "python-of-the-rank", "-m", "told_by_a_fork", "one"]
