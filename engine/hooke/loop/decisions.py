@@ -17,6 +17,8 @@ from hooke.comm.base import Control, ControlPending
 from hooke.spec.specification import RunSpec
 
 POLL_SECONDS = 0.5
+POLL_STEPS = 256
+"""Most steps between polls of real ranks, unless two exchanges take more: later steps may be longer."""
 VIRTUAL_POLL_STEPS = 64
 """Steps between polls in virtual time, for the budget's seconds of it. See `Requests` for what signals ask."""
 
@@ -35,6 +37,14 @@ class Decision(IntEnum):
 
 
 REASONS: dict[Decision, Reason] = {Decision.CANCEL: "cancelled", Decision.TIME_OUT: "timed_out"}
+
+
+def most_steps(period: int) -> int:
+    """Return the most steps between polls of real ranks; `period`: steps between exchanges.
+
+    A worker that is two exchanges further has met worker 0 since, so it does not wait for it once more.
+    """
+    return max(POLL_STEPS, 2 * period + 2)
 
 
 def first_gap(period: int) -> int:
@@ -133,12 +143,16 @@ class Polls:
     """Broadcasts a decision of rank 0 to all ranks about every half second, one poll ahead, so that no rank waits.
 
     Decision j is posted at poll step s(j) and read at s(j + 1); it contains s(j + 2), so that all ranks poll at
-    the same steps. `fixed_gaps`: s(1) - s(0), and all later distances; None: s(0) + 1, then by the clock.
+    the same steps. `fixed_gaps`: s(1) - s(0), and all later distances; None: s(0) + 1, then by the clock, `most`
+    steps at most.
     """
 
-    def __init__(self, control: Control, deciding: bool, fixed_gaps: tuple[int, int] | None) -> None:
+    def __init__(
+        self, control: Control, deciding: bool, fixed_gaps: tuple[int, int] | None, most: int = POLL_STEPS
+    ) -> None:
         self._control = control
         self._deciding = deciding
+        self._most = most
         self._first_gap = fixed_gaps[0] if fixed_gaps else 1
         self._fixed_gap = fixed_gaps[1] if fixed_gaps else None
         self._pending: ControlPending | None = None
@@ -174,7 +188,7 @@ class Polls:
         if before is None or step == before[0]:
             return 1
         seconds = (now - before[1]) / (step - before[0])
-        return max(1, round(POLL_SECONDS / max(seconds, 1e-6)))
+        return min(self._most, max(1, round(POLL_SECONDS / max(seconds, 1e-6))))
 
     def close(self) -> None:
         """Complete a pending broadcast; every rank has posted it."""

@@ -63,6 +63,9 @@ class Governor:
     @contextmanager
     def pace(self) -> Iterator[None]:
         """Sleep after the body, for as long as the speed asks."""
+        if self._ending():  # no sleep, and no work of the share that was asked for
+            yield
+            return
         speed, began = self.share, self._clock()
         yield
         ended = self._clock()
@@ -73,17 +76,23 @@ class Governor:
             self._rest(due)
             self.slept += self._clock() - ended
 
+    def _ending(self) -> bool:
+        return any(each() for each in self._ends)
+
     def _rest(self, due: float) -> None:
         """Sleep for so many seconds, or until the run is to end."""
         if not self._ends or due <= SLICE:
             self._sleep(due)
             return
         until = self._clock() + due
-        while (left := until - self._clock()) > 0 and not any(each() for each in self._ends):
+        while (left := until - self._clock()) > 0 and not self._ending():
             self._sleep(min(left, SLICE))
 
     @property
     def achieved(self) -> float | None:
-        """Return the share of the time of gradients in which the rank worked; None before the first one."""
+        """Return the share of the time of gradients in which the rank worked; None before the first one.
+
+        Without those that begin after the run was to end.
+        """
         whole = self.worked + self.slept
         return self.worked / whole if whole > 0 else None

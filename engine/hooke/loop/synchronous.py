@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hooke.loop import checkpoint
-from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls, first_gap
+from hooke.loop.decisions import REASONS, VIRTUAL_POLL_STEPS, Decision, Polls, first_gap, most_steps
 from hooke.loop.evaluate import evaluate_together, stop_and_evaluate
 from hooke.loop.recorder import RecordedRank
 from hooke.trace.phases import Phase
@@ -20,8 +20,9 @@ class SynchronousLoop:
     def steps(self) -> Iterator[int]:
         """Yield step numbers; between them: journal, checks, evaluation, decisions, checkpoints."""
         r = self._r
-        gaps = first_gap(r.algorithm.exchange_period()), VIRTUAL_POLL_STEPS
-        polls = Polls(r.comm.control, r.deciding, gaps if r.spec.virtual else None)
+        period = r.algorithm.exchange_period()
+        gaps = (first_gap(period), VIRTUAL_POLL_STEPS) if r.spec.virtual else None
+        polls = Polls(r.comm.control, r.deciding, gaps, most_steps(period))
         polls.start_after(r.t)
         r.recorder.begin(r, lambda: evaluate_together(r))
         if r.together is not None:

@@ -1,12 +1,13 @@
 """A virtual run is cancelled after the steps that have begun, with a checkpoint; a request changes no result."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 from hooke.catalogue.validation import validate_run
 from hooke.catalogue.workload import Place, workload
 from hooke.cluster.local_run import resumes_from
-from hooke.loop.decisions import Decision, Requests
+from hooke.loop.decisions import POLL_SECONDS, POLL_STEPS, Decision, Polls, Requests, most_steps
 from hooke.loop.flag import Flag
 from hooke.loop.state import RankOptions
 from hooke.loop.train import run_spec_virtual
@@ -116,6 +117,24 @@ def test_workers_leave_within_the_period_that_a_server_has_granted(played, world
     steps = [each.done.step for each in run.first[: run.setup.workers]]
     assert max(steps) == 5, "one that asks after the first has left gets a last step only"
     assert (run.folder / "checkpoints" / str(sum(steps) * BATCH) / "complete.json").exists()
+
+
+@pytest.mark.parametrize("times", [1, 30])
+def test_real_ranks_follow_soon_although_their_steps_become_longer(times):
+    """By hand: two polls, at most; of the steps of before, or POLL_STEPS of those of now (10 and 291 s before)."""
+    control = SimpleNamespace(ibroadcast=lambda words: SimpleNamespace(wait=lambda: words))
+    polls, now, asked, took = Polls(control, True, None), 0.0, None, 1e-3 / times
+    for step in itertools.count():
+        now += took if now < 2 else took * times * 10
+        asked = now if asked is None and now > 2.2 else asked
+        decided = Decision.GO_ON if asked is None else Decision.CANCEL
+        if polls.poll(step, lambda word=decided: word, now) is Decision.CANCEL:
+            break
+    assert now - asked <= 2 * max(POLL_SECONDS, POLL_STEPS * took * times * 10) + took * times * 20
+
+
+def test_a_rank_does_not_wait_for_one_that_it_has_not_met_since():
+    assert [most_steps(period) for period in (1, 127, 128, 1000)] == [POLL_STEPS, POLL_STEPS, 258, 2002]
 
 
 def test_all_ranks_follow_after_the_latest_step_that_any_has_begun():
