@@ -8,6 +8,7 @@ from hooke_api.base.access import Actor, Credential, Role
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.reach import asking
 from hooke_api.experiments import service as experiments
+from hooke_api.metrics.pieces import Ahead
 from hooke_api.runs.service import Filter, Page, page
 from hooke_api.storage.database import Database
 from sqlalchemy import event
@@ -83,4 +84,17 @@ def test_a_filter_of_experiments_reads_an_index_and_no_runs(sqlite_template, ask
         assert steps and all("USING COVERING INDEX ix_runs_filters (experiment_id=?" in step for step in steps), (
             steps
         )
+    database.close()
+
+
+def test_what_is_new_of_runs_is_found_without_their_earlier_steps(sqlite_template):
+    database, asked = Database(f"sqlite:///{sqlite_template}"), []
+    event.listen(database.engine, "before_cursor_execute", lambda *told: asked.append(told[2:4]))
+    with database.read() as session:
+        Ahead(session, {"run_a": 5, "run_b": 9})
+        statement, parameters = next(one for one in asked if "FROM chunks" in one[0])
+        told = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        steps = [row[3] for row in told if "chunks" in row[3]]
+        index = "SEARCH chunks USING INDEX ix_chunks_run_id_id (run_id=? AND id>?)"
+        assert steps and all(step == index for step in steps), steps
     database.close()

@@ -15,7 +15,10 @@ class Chunk(Base):
     """Consecutive steps of one rank as columns: `hooke_api.storage.blocks` packs and reads them."""
 
     __tablename__ = "chunks"
-    __table_args__ = (UniqueConstraint("run_id", "attempt", "rank", "seq"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "attempt", "rank", "seq"),
+        Index(None, "run_id", "id"),  # what is new of a run: without it all of its chunks are looked at
+    )
 
     id: Mapped[int] = mapped_column(Serial, primary_key=True)
     run_id: Mapped[str] = mapped_column(String(40), ForeignKey("runs.id"))
