@@ -8,6 +8,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { flushSync } from "react-dom";
 import { inTurn } from "@/lib/charts/in-turn";
 import type { Framed } from "@/lib/charts/once-per-frame";
 import { type Zoom, zoomFrom, zoomText } from "@/lib/charts/zoom";
@@ -48,7 +49,7 @@ export function Zoomed({ presence, onZoom, draw }: ZoomedProps) {
   // with each change of the address: one made here is shown before it is there
   useEffect(() => {
     if (!near || !isBehind()) return;
-    const later = inTurn(() => show({ x: now }));
+    const later = inTurn(() => flushSync(() => show({ x: now }))); // rendered, it is drawn within its turn
     following.current = later;
     later();
     return later.cancel;

@@ -5,6 +5,7 @@ const waiting = new Set<() => void>();
 let handle: number | undefined;
 /** The frame of the last turn, as it is told to what runs in it. */
 let last: number | undefined;
+let turning = false;
 
 function next(frame: number): void {
   handle = undefined;
@@ -13,12 +14,20 @@ function next(frame: number): void {
   last = frame;
   waiting.delete(first);
   if (waiting.size > 0) ask();
-  first();
+  turning = true;
+  try {
+    first();
+  } finally {
+    turning = false;
+  }
 }
 
 function ask(): void {
   if (handle === undefined) handle = requestAnimationFrame(next);
 }
+
+/** Whether a turn goes on: what belongs to it is done now, and not in a turn of its own. */
+export const isTurn = (): boolean => turning;
 
 /** Whether a frame is that of a turn, or something waits for one. */
 export const isTaken = (frame: number): boolean => waiting.size > 0 || last === frame;

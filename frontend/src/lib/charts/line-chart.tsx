@@ -11,7 +11,7 @@ import { cursorWords, zoomWords } from "./chart-words";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import { gestures } from "./hands";
-import { inTurn } from "./in-turn";
+import { inTurn, isTurn } from "./in-turn";
 import styles from "./line-chart.module.css";
 import { aboveZero, isWide, positive } from "./log-x";
 import { beyondOf } from "./most-values";
@@ -100,7 +100,7 @@ export function LineChart(props: LineChartProps) {
   const near = useWhileNear(host, structure, arrive, stay);
   useEffect(() => {
     if (built.current?.structure !== structure) return;
-    if (near.current) (printing ? draw : redraw).current();
+    if (near.current) (printing || isTurn() ? draw : redraw).current();
     else if (props.still) return ahead(() => draw.current());
   });
 
