@@ -74,11 +74,13 @@ it("reads only the seeds of a run that begins, and keeps those of the others onc
     return { ...rest, version: begun.join(), bands: own.map((band) => ({ ...band, runs: begun })) };
   });
   server.on("POST /series", ({ body }) => {
-    const { axis, runs, marks } = body as SeriesQuery;
+    const { runs, marks } = body as SeriesQuery;
     const whole = { x: [1, 2], y: [0.1, 0.2], kept_before: 0 };
     const kept = { x: [], y: [], kept_before: 2 };
-    const one = (run: string, mark = "") => ({ run, metric, n: 2, of: 2, mark: run, ...(mark ? kept : whole) });
-    return { axis, unit: "s", series: runs.map((run, i) => one(run, marks?.[i])) };
+    const series = runs.map((run, i) => {
+      return { run, metric, n: 2, of: 2, mark: run, ...(marks?.[i] ? kept : whole) };
+    });
+    return { axis: "clock", unit: "s", series };
   });
   const { queries } = await openExperiment(server, "/experiments/exp_7?seeds=each");
   const drawn = () => Number(screen.getByTestId("chart-validation_accuracy").getAttribute("data-points"));
