@@ -71,5 +71,14 @@ export function Zoomed({ presence, onZoom, draw }: ZoomedProps) {
   );
 }
 
-/** Whether a part of the axis is in view. */
-export const useIsZoomed = () => route.useSearch({ select: ({ x }) => zoomFrom(x) !== undefined });
+/** Whether a part of the axis is in view, told in a frame of its own: what appears by it has the page painted. */
+export function useIsZoomed(): boolean {
+  const now = route.useSearch({ select: ({ x }) => zoomFrom(x) !== undefined });
+  const [is, tell] = useState(now);
+  useEffect(() => {
+    const later = inTurn(() => flushSync(() => tell(now)));
+    later();
+    return later.cancel;
+  }, [now]);
+  return is;
+}
