@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
@@ -17,6 +18,18 @@ const yaml: Plugin = {
 };
 
 const OUT = fileURLToPath(new URL("../api/hooke_api/dashboard", import.meta.url));
+
+const sheets = new Map<string, string>();
+
+/** The name of a class on the page: its own, and letters of its sheet. The usual ones end with a line, which compresses badly. */
+function scopedName(name: string, file: string): string {
+  const path = relative(import.meta.dirname, file.split("?")[0] ?? file);
+  const letters = createHash("sha256").update(path).digest("base64url").slice(0, 4);
+  const other = sheets.get(letters) ?? path;
+  if (other !== path) throw new Error(`${path} and ${other} have the same letters: rename one`);
+  sheets.set(letters, path);
+  return `_${name}_${letters}`;
+}
 
 /** What is text, compressed beside itself: the API sends it so to browsers that accept it. */
 const compressed: Plugin = {
@@ -174,6 +187,7 @@ export default defineConfig({
       "@": fileURLToPath(new URL("./src", import.meta.url)),
     },
   },
+  css: { modules: { generateScopedName: scopedName } },
   build: {
     outDir: OUT,
     emptyOutDir: true,

@@ -118,7 +118,8 @@ class Finger:
             self.input.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
             self.page.evaluate("new Promise(requestAnimationFrame)")
         self.input.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        self.page.evaluate("new Promise(requestAnimationFrame)")
+        for _ in range(4):  # the chart is drawn, then the address changes
+            self.page.evaluate("new Promise(requestAnimationFrame)")
 
     def scrolls(self):
         """Say whether a drag upwards scrolls the page."""

@@ -78,3 +78,17 @@ it("what nobody wants any more is ended as it always was", async () => {
   expect(await after(0, asked)).toHaveProperty("name", "AbortError");
   expect(await after(0, ask("/runs", { signal: AbortSignal.abort() }))).toHaveProperty("name", "AbortError");
 });
+
+it("what was given more time longest ago is forgotten where many addresses were not answered", async () => {
+  const lost = async (paths: readonly string[]) => {
+    const asked = paths.map((path) => ask(path).catch(() => undefined));
+    await vi.advanceTimersByTimeAsync(2 * LIMIT);
+    await Promise.all(asked);
+  };
+  await lost(["/runs?cursor=a"]);
+  await lost(Array.from({ length: 99 }, (_, i) => `/runs?cursor=${i}`));
+  await lost(["/runs?cursor=a"]); // is the newest again
+  await lost(["/runs?cursor=b"]);
+  expect(await after(LIMIT, ask("/runs?cursor=a"))).toBe("waits");
+  expect(await after(LIMIT, ask("/runs?cursor=0"))).toBeInstanceOf(TypeError);
+});

@@ -1,5 +1,5 @@
 /** The line and the dots at the pointer, beside the curves as they are drawn. */
-import { fireEvent } from "@testing-library/react";
+import { createEvent, fireEvent } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { LineChartProps } from "@/lib/charts/line-chart";
 import type { ChartSeries } from "@/lib/charts/series";
@@ -77,4 +77,31 @@ it("lies below what is selected, and what is told", async () => {
   await point(0.5);
   const canvas = over().querySelector("canvas") as HTMLElement;
   expect(over().firstElementChild).toBe(canvas);
+});
+
+/** From where to where the marked part lies, as shares of the horizontal axis; undefined: there is none. */
+function marked(): number[] | undefined {
+  const part = marks().find(({ points: [from, to] }) => from && to && to[0] - from[0] > 1); // the line has 1 px
+  return part?.points.map((each) => (onChart(each)[0] - px("left")) / px("width"));
+}
+
+it("a part that is marked to zoom to is drawn with them, also where the mouse has left the plot, until it is taken", async () => {
+  await chart({ series: [A] });
+  await point(0.2);
+  const mouse = (share: number) => ({ clientX: EDGE + share * px("width"), clientY: 20, button: 0 });
+  fireEvent.mouseDown(over(), mouse(0.2));
+  const drag = createEvent.mouseMove(over(), mouse(0.6));
+  Object.defineProperty(drag, "movementX", { value: 0.4 * px("width") }); // jsdom knows no movement
+  fireEvent(over(), drag);
+  await frame();
+  const [from, to] = marked() ?? [];
+  expect(from).toBeCloseTo(0.2, 2);
+  expect(to).toBeCloseTo(0.6, 2);
+  fireEvent.mouseLeave(over());
+  await frame();
+  expect(dots(A.style.light)).toEqual([]);
+  expect(marked()?.[0]).toBeCloseTo(0.2, 2);
+  fireEvent.mouseUp(document, mouse(1.5));
+  await frame();
+  expect(marked()).toBeUndefined();
 });

@@ -230,6 +230,8 @@ describe("the pointer", () => {
     await frame();
     expect(width(strokes(A.style.light)[0]?.points ?? [])).toBeCloseTo(width(zoomed), 0);
     fireEvent.dblClick(over());
+    await Promise.resolve(); // what uPlot draws by itself is drawn by then
+    expect(width(strokes(A.style.light)[0]?.points ?? [])).toBeCloseTo(width(zoomed), 0); // once, with the next frame
     await frame();
     expect(width(strokes(A.style.light)[0]?.points ?? [])).toBeCloseTo(width(before), 0);
   });

@@ -172,3 +172,35 @@ it("coming near and leaving render nothing", async () => {
   await frame();
   expect(renders).toBe(before);
 });
+
+it("what seldom changes is drawn while the browser is idle, and not when it comes into view", async () => {
+  const idle: (() => void)[] = [];
+  vi.stubGlobal("requestIdleCallback", (call: () => void) => idle.push(call));
+  onTestFinished(() => void vi.stubGlobal("requestIdleCallback", undefined));
+  const see = outOfView();
+  const two = (series: ChartSeries) => (
+    <>
+      {lineChart({ title: "Chart 0", series: [series] })}
+      {lineChart({ title: "Chart 1", series: [series], still: true })}
+    </>
+  );
+  const view = show(two(A));
+  const pass = () => {
+    while (idle.length > 0) idle.shift()?.();
+    return frame();
+  };
+  await pass();
+  const before = heights(0);
+  expect(heights(1)).toEqual(before);
+  view.again(two({ ...A, y: [0.2, 0.3, 1] }));
+  await frame();
+  expect(heights(1)).toEqual(before);
+  await pass();
+  expect(heights(0)).toEqual(before);
+  const now = heights(1);
+  expect(now).toBeDefined();
+  expect(now).not.toEqual(before);
+  see(image(0), true);
+  await frame();
+  expect(heights(0)).toEqual(now);
+});

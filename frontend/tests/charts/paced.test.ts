@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { PACE, paced } from "@/lib/charts/paced";
+import { inTurn } from "@/lib/charts/in-turn";
+import { PACE, PATIENCE, paced } from "@/lib/charts/paced";
 
 let frames: FrameRequestCallback[] = [];
 let now = 0; // ms, of all tests: what was written last is known to the next one
@@ -78,4 +79,31 @@ it("writes nothing that was cancelled, and goes on behind one that fails", () =>
   last?.();
   last?.cancel();
   expect(frames).toEqual([]);
+});
+
+it("leaves frames to charts that are drawn in turn, and waits no longer than somebody who reads", () => {
+  const done: [string, number][] = [];
+  const began = now;
+  const did = (name: string) => done.push([name, now - began]);
+  const write = paced(() => did("values"));
+  const charts = ["a", "b"].map((name) => inTurn(() => did(name)));
+  for (const chart of charts) chart();
+  write();
+  pass(4);
+  expect(done).toEqual([
+    ["a", 10],
+    ["b", 20],
+    ["values", 30], // not in the frame of the last chart, although nothing waits in it
+  ]);
+
+  done.length = 0;
+  let going = true;
+  const again = inTurn(() => going && again());
+  again();
+  now += PACE;
+  const asked = now;
+  write();
+  pass(PATIENCE / 10 + 2);
+  going = false;
+  expect(done).toEqual([["values", asked + 10 + PATIENCE - began]]);
 });

@@ -1,5 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, expect, it } from "vitest";
+import { bandsKey } from "@/features/experiment/use-experiment";
+import { seedsKey } from "@/features/experiment/use-seeds";
+import type { SeriesAnswer, SeriesQuery } from "@/lib/client/types.gen";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer } from "../support/server";
 import { answerExperiment, bands, openExperiment } from "./page";
@@ -60,4 +63,37 @@ it("fetches of the seeds only what follows the points that it has", async () => 
   await waitFor(() => expect(drawn()).toBe(5));
   const marks = server.askedFor("POST /series").map(({ body }) => (body as { marks?: string[] }).marks);
   expect(marks).toEqual([undefined, ["m-run_1", "m-run_2"]]);
+});
+
+it("reads only the seeds of a run that begins, and keeps those of the others once", async () => {
+  const metric = "validation_accuracy";
+  let begun = ["run_1"];
+  server.on("GET /experiments/*/bands", () => {
+    const { bands: all, ...rest } = bands();
+    const own = all.filter((band) => band.metric === metric && band.cluster === "local").slice(0, 1);
+    return { ...rest, version: begun.join(), bands: own.map((band) => ({ ...band, runs: begun })) };
+  });
+  server.on("POST /series", ({ body }) => {
+    const { runs, marks } = body as SeriesQuery;
+    const whole = { x: [1, 2], y: [0.1, 0.2], kept_before: 0 };
+    const kept = { x: [], y: [], kept_before: 2 };
+    const series = runs.map((run, i) => {
+      return { run, metric, n: 2, of: 2, mark: run, ...(marks?.[i] ? kept : whole) };
+    });
+    return { axis: "clock", unit: "s", series };
+  });
+  const { queries } = await openExperiment(server, "/experiments/exp_7?seeds=each");
+  const drawn = () => Number(screen.getByTestId("chart-validation_accuracy").getAttribute("data-points"));
+  await waitFor(() => expect(drawn()).toBe(2));
+  begun = ["run_1", "run_2"];
+  void queries.invalidateQueries({ queryKey: bandsKey("exp_7") });
+  await waitFor(() => expect(drawn()).toBe(4));
+  expect(server.askedFor("POST /series").map(({ body }) => (body as SeriesQuery).marks)).toEqual([
+    undefined,
+    ["run_1", ""],
+  ]);
+  const answers = queries.getQueriesData<SeriesAnswer>({ queryKey: seedsKey("exp_7") });
+  const first = answers.flatMap(([, answer]) => answer?.series.filter(({ run }) => run === "run_1") ?? []);
+  expect(first).toHaveLength(2);
+  expect(first[0]?.x).toBe(first[1]?.x);
 });

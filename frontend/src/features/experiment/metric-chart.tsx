@@ -17,7 +17,7 @@ import styles from "./experiment.module.css";
 import { type Group, groupLabel } from "./groups";
 import { LegendTable } from "./legend-table";
 import { medianSeries } from "./median-series";
-import type { Presence } from "./presence";
+import { ALWAYS, type Presence } from "./presence";
 import type { ExperimentSearch } from "./search";
 import { Zoomed } from "./zoomed";
 
@@ -158,6 +158,7 @@ export function MetricChart(props: MetricChartProps) {
       cursor={cursor}
       zoom={zoom}
       onZoom={onZoom}
+      still={props.presence !== undefined && props.presence !== ALWAYS}
     />
   );
   return (

@@ -1,4 +1,10 @@
-import { keepPreviousData, type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  type QueryClient,
+  type QueryKey,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import type { Axis } from "@/lib/api/types";
 import type { Band, SeriesAnswer } from "@/lib/client/types.gen";
 import { fetchSeries } from "@/lib/columns/series-increments";
@@ -21,19 +27,28 @@ export function useSeeds(experiment: string, bands: readonly Band[], axis: Axis,
   const runs = [...new Set(bands.flatMap((band) => band.runs))];
   const metrics = [...new Set(bands.filter((band) => band.runs.length > 0).map(({ metric }) => metric))];
   const client = useQueryClient();
-  const queryKey = [...seedsKey(experiment), axis, metrics, runs];
+  const ofMetrics = [...seedsKey(experiment), axis, metrics];
+  const queryKey = [...ofMetrics, runs];
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
       if (!client.getQueryData(queryKey)) await afterBands(client, experiment);
       const share = Math.floor(MOST_POINTS / (runs.length * metrics.length));
       const points = Math.min(MOST, Math.max(LEAST, share));
-      return fetchSeries(client, queryKey, { runs, metrics, axis, points }, signal);
+      const before = client.getQueryData<SeriesAnswer>(queryKey) ?? newest(client, ofMetrics);
+      return fetchSeries({ runs, metrics, axis, points }, before, signal);
     },
     structuralSharing: false, // what did not change is the same array already
     enabled: (query) => runs.length > 0 && runs.length <= MOST_RUNS && isWanted(presence)(query),
     placeholderData: keepPreviousData,
   });
+}
+
+/** The last answer, whichever runs it is of: with each run that begins, only that one is read whole, and the others are kept once. */
+function newest(client: QueryClient, ofMetrics: QueryKey): SeriesAnswer | undefined {
+  const known = client.getQueryCache().findAll({ queryKey: ofMetrics });
+  const [last] = known.sort((a, b) => b.state.dataUpdatedAt - a.state.dataUpdatedAt);
+  return last?.state.data as SeriesAnswer | undefined;
 }
 
 /** Until no bands of an experiment are on their way, or they take too long: means are drawn before what lies behind them. */

@@ -7,7 +7,7 @@ import {
   readRunOptions,
   readRunQueryKey,
 } from "@/lib/client/@tanstack/react-query.gen";
-import type { RunView } from "@/lib/client/types.gen";
+import type { RunView, SeriesAnswer } from "@/lib/client/types.gen";
 import { fetchSeries } from "@/lib/columns/series-increments";
 import { useRefresh } from "@/lib/events/use-refresh";
 import { useStream } from "@/lib/events/use-stream";
@@ -59,8 +59,10 @@ export function useSeries(id: string, metrics: readonly Metric[], axis: Axis) {
   const queryKey = [...seriesKey(id), axis, ...metrics];
   return useQuery({
     queryKey,
-    queryFn: ({ signal }) =>
-      fetchSeries(client, queryKey, { runs: [id], metrics: [...metrics], axis, points: POINTS }, signal),
+    queryFn: ({ signal }) => {
+      const asked = { runs: [id], metrics: [...metrics], axis, points: POINTS };
+      return fetchSeries(asked, client.getQueryData<SeriesAnswer>(queryKey), signal);
+    },
     structuralSharing: false, // what did not change is the same array already
     placeholderData: keepPreviousData,
   });

@@ -2,6 +2,8 @@
 const LIMIT = 20_000;
 /** The same address is given twice as long with every try, as many times: the server may need it. */
 const DOUBLED = 3;
+/** Addresses that are remembered for it: those with a position in a list or a log are seldom asked for again. */
+const MOST = 100;
 
 /** Whether a request changes nothing. A file may take the server long before it begins. */
 function reads({ method, url }: Request): boolean {
@@ -32,7 +34,10 @@ export function withPatience(limit = LIMIT): typeof fetch {
       return answer;
     } catch (error) {
       if (end.signal.reason !== lost) throw error;
+      late.delete(url);
       late.set(url, tries + 1);
+      const [oldest = url] = late.keys();
+      if (late.size > MOST) late.delete(oldest);
       throw lost;
     } finally {
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 import { Menu } from "@mantine/core";
-import { Suspense, useState } from "react";
+import { memo, Suspense, useState } from "react";
 import { chartSvg } from "@/lib/export/chart-svg";
 import { curvesCsv } from "@/lib/export/curves-sheet";
 import { ExportMenu } from "@/lib/export/export-menu";
@@ -10,8 +10,13 @@ import type { Readable } from "./chart-table";
 
 const ChartTable = lazily(() => import("./chart-table").then((part) => part.ChartTable));
 
-/** Takes a chart away as it is seen, its zoom and the curves that are switched on, or shows it as a table. */
-export function ChartMenu({ of, drawing }: { of: string; drawing: () => Readable }) {
+interface ChartMenuProps {
+  of: string;
+  drawing: () => Readable;
+}
+
+/** Takes a chart away as it is seen, its zoom and the curves that are switched on, or shows it as a table. Nothing else renders it. */
+export const ChartMenu = memo(function ChartMenu({ of, drawing }: ChartMenuProps) {
   const [shown, setShown] = useState<Readable>();
   return (
     <>
@@ -34,4 +39,4 @@ export function ChartMenu({ of, drawing }: { of: string; drawing: () => Readable
       )}
     </>
   );
-}
+});

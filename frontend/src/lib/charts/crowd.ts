@@ -1,4 +1,5 @@
 import type { Table } from "@/lib/columns/join";
+import { placesOn } from "./places";
 import type uPlot from "./plot-type";
 import type { ChartSeries } from "./series";
 
@@ -38,7 +39,8 @@ export function crowdLines(dark: boolean, crowd: () => readonly ChartSeries[]): 
         if (lines.length === 0) return;
         const { ctx, bbox } = plot;
         const scale = window.devicePixelRatio;
-        const [from, to] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 0];
+        const seen = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 0] as const;
+        const places = [placesOn(plot, "x"), placesOn(plot, "y")] as const;
         ctx.save();
         ctx.beginPath();
         ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -48,7 +50,7 @@ export function crowdLines(dark: boolean, crowd: () => readonly ChartSeries[]): 
           const color = dark ? line.style.dark : line.style.light;
           ctx.strokeStyle = line.faint ? `${color}80` : color;
           ctx.setLineDash(line.style.dash.map((length) => length * scale));
-          ctx.stroke(pathOf(plot, line, from, to));
+          ctx.stroke(pathOf(line, seen, places));
         }
         ctx.restore();
       },
@@ -56,7 +58,13 @@ export function crowdLines(dark: boolean, crowd: () => readonly ChartSeries[]): 
   };
 }
 
-function pathOf(plot: uPlot, { x, y }: ChartSeries, from: number, to: number): Path2D {
+type Place = (value: number) => number;
+
+function pathOf(
+  { x, y }: ChartSeries,
+  [from, to]: readonly [number, number],
+  [across, up]: readonly [Place, Place],
+): Path2D {
   const path = new Path2D();
   let open = false;
   for (let i = 0; i < x.length; i += 1) {
@@ -66,10 +74,8 @@ function pathOf(plot: uPlot, { x, y }: ChartSeries, from: number, to: number): P
       open = false;
       continue;
     }
-    const left = plot.valToPos(at, "x", true);
-    const top = plot.valToPos(value, "y", true);
-    if (open) path.lineTo(left, top);
-    else path.moveTo(left, top);
+    if (open) path.lineTo(across(at), up(value));
+    else path.moveTo(across(at), up(value));
     open = true;
     if (at > to) break;
   }

@@ -3,19 +3,34 @@ import type { Framed } from "./once-per-frame";
 /** What waits, in the order in which it was asked for. */
 const waiting = new Set<() => void>();
 let handle: number | undefined;
+/** The frame of the last turn, as it is told to what runs in it. */
+let last: number | undefined;
+let turning = false;
 
-function next(): void {
+function next(frame: number): void {
   handle = undefined;
   const [first] = waiting;
   if (!first) return;
+  last = frame;
   waiting.delete(first);
   if (waiting.size > 0) ask();
-  first();
+  turning = true;
+  try {
+    first();
+  } finally {
+    turning = false;
+  }
 }
 
 function ask(): void {
   if (handle === undefined) handle = requestAnimationFrame(next);
 }
+
+/** Whether a turn goes on: what belongs to it is done now, and not in a turn of its own. */
+export const isTurn = (): boolean => turning;
+
+/** Whether a frame is that of a turn, or something waits for one. */
+export const isTaken = (frame: number): boolean => waiting.size > 0 || last === frame;
 
 /**
  * A function that runs in a frame of its own, with the newest state at that moment: of several charts that are to be drawn

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { usePrinting } from "@/lib/rows/use-whole";
@@ -11,7 +11,7 @@ import { cursorWords, zoomWords } from "./chart-words";
 import { keyZoom, leaveCursor, moveCursor, takeOffCursor } from "./cursor-keys";
 import { drawnBy, sameItems } from "./drawn-by";
 import { gestures } from "./hands";
-import { inTurn } from "./in-turn";
+import { inTurn, isTurn } from "./in-turn";
 import styles from "./line-chart.module.css";
 import { aboveZero, isWide, positive } from "./log-x";
 import { beyondOf } from "./most-values";
@@ -45,6 +45,8 @@ export interface LineChartProps extends ChartAxes {
   /** What is in view, and how it is changed; without the second, the chart keeps its own. */
   readonly zoom?: Zoom;
   readonly onZoom?: (zoom: Zoom | undefined) => void;
+  /** Out of view its data seldom change: then they are drawn while nothing else is done, and not when it comes into view. */
+  readonly still?: boolean;
 }
 
 /** A chart that is drawn, and the structure that it was built for. */
@@ -75,6 +77,7 @@ export function LineChart(props: LineChartProps) {
   const seen = useSeen(host, () => built.current && takeOffCursor(built.current.chart));
   const now = { ...props, series, zoom, whole, beyond, structure, seen };
   const newest = useRef(now);
+  const drawing = useCallback(() => newest.current, []);
 
   const built = useRef<Built | null>(null);
   const drawn = useRef(drawnBy({ series: [] }));
@@ -96,7 +99,9 @@ export function LineChart(props: LineChartProps) {
   });
   const near = useWhileNear(host, structure, arrive, stay);
   useEffect(() => {
-    if (near.current && built.current?.structure === structure) (printing ? draw : redraw).current();
+    if (built.current?.structure !== structure) return;
+    if (near.current) (printing || isTurn() ? draw : redraw).current();
+    else if (props.still) return ahead(() => draw.current());
   });
 
   useEffect(
@@ -141,8 +146,14 @@ export function LineChart(props: LineChartProps) {
 
   function build(element: HTMLDivElement): Omit<Built, "structure"> {
     const colour = (name: string) => getComputedStyle(element).getPropertyValue(name).trim();
-    const [ink, pointer] = [colour("--hk-ink-2"), colour("--hk-ink-3")];
-    const look = { dark, ink, pointer, grid: colour("--hk-line"), page: colour("--hk-page") };
+    const look = {
+      dark,
+      ink: colour("--hk-ink-2"),
+      pointer: colour("--hk-ink-3"),
+      marked: colour("--hk-accent"),
+      grid: colour("--hk-line"),
+      page: colour("--hk-page"),
+    };
     const size = { width: element.clientWidth, height };
     const now = newest.current;
     const options = chartOptions(now.series, now, look, size, () => newest.current);
@@ -193,7 +204,7 @@ export function LineChart(props: LineChartProps) {
         <span className={styles.aside}>
           <span className={styles.note}>{note}</span>
           <BeyondNote beyond={beyond.length} whole={whole} turn={setWhole} />
-          {points > 0 && <ChartMenu of={title} drawing={() => newest.current} />}
+          {points > 0 && <ChartMenu of={title} drawing={drawing} />}
         </span>
       </figcaption>
       <span className={ui.unseen} aria-live="polite">

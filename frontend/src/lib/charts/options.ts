@@ -18,6 +18,8 @@ export interface ChartLook {
   readonly page: string;
   /** Of the line at the pointer. */
   readonly pointer: string;
+  /** Of the part that is marked to zoom to. */
+  readonly marked: string;
 }
 
 export interface ChartAxes {
@@ -99,6 +101,7 @@ export function chartOptions(
       y: false,
       points: { show: false },
       drag: { x: true, y: false, setScale: false },
+      bind: { dblclick: () => null }, // all is shown by what keeps the zoom: drawn by uPlot, too, it is drawn twice
       dataIdx: nearestOwn,
       ...(axes.sync ? { sync: shared(axes.sync, current) } : {}),
     },
@@ -145,7 +148,7 @@ export function chartOptions(
         ? tellsCursor(axes.cursor)
         : tooltip(rows, (x) => `${axes.xTitle.split(" (")[0]} ${axes.formatX(x)}`, axes.formatY),
       crowdLines(look.dark, () => split(current().series).crowd),
-      cursorMarks(look.pointer, dots),
+      cursorMarks(look, dots),
       evaluationTicks(look, () => current().evaluations ?? []),
       beyondMarks(look, () => current().beyond ?? []),
       ...(axes.target ? [targetLine(axes.target, look, () => current().crossings ?? [])] : []),

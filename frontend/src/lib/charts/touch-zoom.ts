@@ -14,6 +14,7 @@ export function touchZoom(plot: Plot, { zoom }: Pick<View, "zoom">): () => void 
   const { over } = plot;
   let begun: number | undefined;
   let marked: readonly [number, number] | undefined;
+  let reached = 0;
   const leftOf = ({ clientX }: PointerEvent) => {
     const box = over.getBoundingClientRect();
     return Math.min(Math.max(0, clientX - box.left), over.clientWidth);
@@ -24,6 +25,7 @@ export function touchZoom(plot: Plot, { zoom }: Pick<View, "zoom">): () => void 
       { left, width: right - left, top: 0, height: right > left ? over.clientHeight : 0 },
       heard,
     );
+    if (!heard) plot.setCursor({ left: reached, top: 0 }); // draws what is marked
   };
   const begin = (event: PointerEvent) => {
     if (event.pointerType !== "touch") return;
@@ -35,7 +37,7 @@ export function touchZoom(plot: Plot, { zoom }: Pick<View, "zoom">): () => void 
     const left = leftOf(event);
     if (!marked && Math.abs(left - begun) < DRAG) return;
     marked = [Math.min(begun, left), Math.max(begun, left)];
-    plot.setCursor({ left, top: 0 });
+    reached = left;
     mark(false);
   };
   const end = (event: PointerEvent) => {

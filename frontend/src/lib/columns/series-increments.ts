@@ -1,4 +1,3 @@
-import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import { querySeries } from "@/lib/client/sdk.gen";
 import type { Series, SeriesAnswer, SeriesQuery } from "@/lib/client/types.gen";
 
@@ -31,14 +30,12 @@ export function continued(answer: SeriesAnswer, before: SeriesAnswer | undefined
   return { ...answer, series };
 }
 
-/** Series of a query; of those that are in the cache under its key, only what is new is fetched. */
+/** Series of a query; of those that an answer before has, only what is new is fetched, and what did not change is the very same. */
 export async function fetchSeries(
-  client: QueryClient,
-  queryKey: QueryKey,
   query: SeriesQuery,
+  before: SeriesAnswer | undefined,
   signal: AbortSignal,
 ): Promise<SeriesAnswer> {
-  const before = client.getQueryData<SeriesAnswer>(queryKey);
   const body = { ...query, marks: marksOf(query, before) };
   const { data } = await querySeries({ body, signal, throwOnError: true });
   return continued(data, before);
