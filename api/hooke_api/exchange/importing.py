@@ -90,6 +90,7 @@ def import_bundle(database: Database, file: IO[bytes], who: str, silence: timede
             row = _experiment(experiment, bundle.manifest, algorithms, who, database_time(session))
             row.project_id, row.bundle_sha256 = into, digest
             stored = _store(session, bundle, row, experiment, {each.name for each in algorithms})
+            open_project(session, project, counted=False)  # it may have been archived meanwhile
             return Imported(view(session, stored, silence), new=True)
     except BundleError as error:
         raise Invalid(f"the bundle cannot be imported: {error}") from None

@@ -141,7 +141,7 @@ class Scheduler(threading.Thread):
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
             self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
-            self._pulled_back = False
+            self._back.again()
             self._unheard = None
             return
         every((self._expire, self._plan, self._dispatch, self._calibrated, self._send_orders, self._trim))
