@@ -93,7 +93,8 @@ def test_pages_of_every_order(service, runs, order, monkeypatch):
 
 def test_whole_numbers_are_compared_as_such():
     """PostgreSQL knows nothing of how many runs a comparison with a float keeps, and takes it for a third."""
-    for text, kinds in (("workers > 0", [Integer]), ("samples in (1, 2e3)", [BigInteger] * 2), ("loss > 1", [Double])):
+    told = {"workers > 0": [Integer], "samples in (1, 2e3)": [BigInteger] * 2, "loss > 1": [Double]}
+    for text, kinds in told.items():
         found = RunQuery(text, "-created").condition(None)
         compared = [each for each in visitors.iterate(found) if isinstance(each, BindParameter)]
         numbers = [each for each in compared if isinstance(each.value, int | float)]

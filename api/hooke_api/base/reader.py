@@ -1,7 +1,7 @@
 """Whether the reader of an answer that is sent for long may still have it.
 
-A token may be revoked, or a role withdrawn, while a table, a bundle or a checkpoint is read, slowly or for hours; what
-is sent then is read from the database then. Event streams look themselves (`hooke_api.events.stream`).
+A token may be revoked, or a role withdrawn, while a table, a bundle or a checkpoint is read, slowly or for hours;
+what is sent then is read from the database then. Event streams look themselves (`hooke_api.events.stream`).
 """
 
 from __future__ import annotations

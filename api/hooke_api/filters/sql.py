@@ -66,7 +66,7 @@ def _one(tree: Condition, how: str, value: Value, at: datetime) -> ColumnElement
 def compared(column: Any, how: str, value: Value) -> ColumnElement[bool]:
     """Return the comparison of a column with a value.
 
-    Whole numbers are compared as such: of `workers > 0.0` PostgreSQL expects a third of all runs, whatever they have.
+    Whole numbers are compared as such: of `workers > 0.0` PostgreSQL expects a third of all runs.
     """
     if isinstance(value, float) and isinstance(column.type, Integer) and value.is_integer():
         value = int(value) if abs(value) < MOST_INTEGER else value

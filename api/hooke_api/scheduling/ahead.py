@@ -1,8 +1,8 @@
 """Times in the database that lie ahead of its clock, because that was set back: nothing must wait for them.
 
 Leases and pauses end, and silence begins, at a stored time. Until the clock is there again, a run of a supervisor
-that died would look alive, its cluster online, and an order that was lost would not be sent again. Sessions that
-began, and tokens and invitations that were made, while the clock was ahead would be valid for longer than they may.
+that died would look alive, its cluster online, and an order that was lost would not be sent again. Sessions,
+tokens and invitations that were made while the clock was ahead would be valid for longer than they may.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def any_ahead(session: Session, at: datetime, settings: Settings, kinds: Iterabl
 class Back:
     """Pulls times back, each kind once after the clock may have been set back.
 
-    Credentials after it has gone on for AGAIN: a host without a battery starts years back, and tokens that are valid
-    for a time from then on would be over when it has asked for the time.
+    Credentials after it has gone on for AGAIN: a host without a battery starts years back, and tokens that are
+    valid for a time from then on would be over when it has asked for the time.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -47,7 +47,7 @@ class Passed:
     """What a look has found."""
 
     at: datetime
-    """The time by the database's clock, or that of the look before, if a host that has just started may not know it."""
+    """The time by the database's clock; that of the look before on a host that may not know it yet."""
     jump: timedelta = timedelta()
     """By how much the clock was set ahead since the look before; negative: it was set back."""
     doubted: timedelta = timedelta()

@@ -47,8 +47,8 @@ def test_an_error_while_planning_is_not_the_end(service):
         planner.look()
         assert reported(service) == []
         assert [each["message"] for each in warnings(service)] == [
-            "the next runs of its tuning could not be planned, which is tried again: an unexpected error; the log of "
-            "the server says more"
+            "the next runs of its tuning could not be planned, which is tried again: an unexpected error; the log "
+            "of the server says more"
         ]
     with service.database.write() as session:
         session.execute(update(Experiment).values(spec=spec))
