@@ -16,6 +16,7 @@ IN_MEMORY = 1 << 20
 def portion(lines: Iterator[bytes]) -> Iterator[bytes]:
     """Yield lines after all of them have been read; each ends with a line break, and has no other."""
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
-        file.writelines(lines)
+        for line in lines:  # `writelines` would keep all of them in memory
+            file.write(line)
         file.seek(0)
         yield from file
