@@ -19,6 +19,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.causes import LOG, cause
+from hooke_api.base.errors import AWAY, Unavailable
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
@@ -133,6 +134,7 @@ class Planner:
         at = time.monotonic()
         self._seen = {key: value for key, value in self._seen.items() if key in open_}
         self._not_before = {key: value for key, value in self._not_before.items() if key in open_}
+        self._failing = {key: value for key, value in self._failing.items() if key in open_}
         self._waiting_since = {run: self._waiting_since.get(run, at) for run in late}
         waits = {late[run] for run, since in self._waiting_since.items() if at < since + self._patience_seconds}
         for experiment, count in due.items():
@@ -164,7 +166,9 @@ class Planner:
         if self._failing.get(experiment) == why:
             return
         log.exception("an experiment could not be planned; it is tried again", experiment=experiment)
-        with contextlib.suppress(Exception):  # the database is away: the next time
+        if isinstance(error, (*AWAY, Unavailable)):
+            return  # it passes, and readiness says so
+        with contextlib.suppress(Exception):  # now the database is away: the next time
             self._tell(experiment, f"{_UNPLANNED}{cause(error)}; {LOG}")
             self._failing[experiment] = why
 
