@@ -33,7 +33,7 @@ from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(route_class=CheckedRoute, tags=["metrics"])
 TABLES = 4
-"""Tables of points that a process sends at a time: each holds all points of a run, 120 bytes for a step of a rank."""
+"""Tables of points that a process sends at a time: each holds all points of a run, 120 bytes a step of a rank."""
 TableOfWorkers = Literal["updates", "time", "workers", "kinds"]
 _TABLES: dict[TableOfWorkers, str] = {
     "updates": "workers",
@@ -140,9 +140,7 @@ def export_workers(
     operation_id="export_points_parquet",
     response_class=ParquetAnswer,
 )
-def export_points_parquet(
-    chosen: PointsOf, request: Request, database: DatabaseOf, store: Store
-) -> ParquetAnswer:
+def export_points_parquet(chosen: PointsOf, request: Request, database: DatabaseOf, store: Store) -> ParquetAnswer:
     """Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
     parts = _few(request).sent(partial(export.parquet_of, database, store, chosen))
     return parquet_answer(parts, f"{chosen.name}.parquet")
