@@ -35,7 +35,7 @@ def test_few_are_sent_at_a_time(service, monkeypatch, path):
     path = path.format(id=made["id"], run=service.runs()[0]["id"])
     few = Few(1, "of them")
     for name in ("bundles", "point_tables"):
-        monkeypatch.setattr(service.app.state, name, few)
+        monkeypatch.setitem(service.app.state._state, name, few)
     for _ in range(2):
         assert service.client.get(path).status_code == 200
         slow = few.sent(lambda: iter(["the first part", "the second one"]))
