@@ -66,7 +66,7 @@ class Server(uvicorn.Server):
         """Handle a signal: end streams, then the server."""
         if self._workers is not None:
             self._workers.unguard()
-        if self._last is not None:
+        if self._last is not None and not self.should_exit:  # a second signal does not put the end off
             faulthandler.dump_traceback_later(self._last, exit=True)  # logs where it hangs
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)

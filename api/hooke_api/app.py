@@ -17,6 +17,7 @@ from hooke_api.base.caches import Budget
 from hooke_api.base.checked import Checks
 from hooke_api.base.cursors import Cursors
 from hooke_api.base.door import Door
+from hooke_api.base.few import Few
 from hooke_api.base.gate import Gate
 from hooke_api.base.policy import Operations
 from hooke_api.base.rates import Rates
@@ -137,6 +138,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.workers = Workers(settings.hang_seconds)
     app.state.bodies = Bodies(settings)
     app.state.checks = Checks()
+    app.state.bundles = Few(exchange.EXPORTS, "bundles")
+    app.state.point_tables = Few(metrics.TABLES, "tables of points")
     app.state.ingesting = ThreadPoolExecutor(ingest.THREADS, "ingest")
     errors.install(app)
     for room in ROOMS:

@@ -12,6 +12,7 @@ from hooke_api.models import (
     Moment,
     Run,
     StoredFetch,
+    User,
     now,
 )
 from hooke_api.runs.fetch_keeper import FetchKeeper
@@ -23,7 +24,7 @@ from tests.api.databases import ONE_KIND
 from tests.api.hands import ALONE
 from tests.api.test_deleting import purge
 
-STORED = (AccessToken, BrowserSession, ClusterToken, Experiment, Leader, StoredFetch)
+STORED = (AccessToken, BrowserSession, ClusterToken, Experiment, Leader, StoredFetch, User)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 UNDO = 7 * DAY
 
@@ -112,9 +113,32 @@ def test_it_can_be_restored_before_the_purger_has_noticed(service, deleted):
 def test_of_a_time_in_which_the_host_was_off_a_day_counts(service, deleted, host, off, counts):
     host[:] = ["another", 5.0]
     set_clock(service, off)
+    purge(service)
+    assert about(purged_in(service), UNDO - off), "it is not there to stay, and nothing is purged by it"
+    host[1] += HOUR.total_seconds()
+    set_clock(service, HOUR)
     for _ in range(2):
         purge(service)
-        assert about(purged_in(service), UNDO - counts)
+        assert about(purged_in(service), UNDO - min(DAY, counts + HOUR))
+
+
+@ONE_KIND
+@pytest.mark.parametrize("wrong", [-15 * 365 * DAY, -16 * HOUR], ids=["years back", "time of its shutdown"])
+def test_a_host_whose_clock_is_wrong_at_each_start_keeps_nothing_for_longer(service, deleted, host, wrong):
+    """It has no battery for its clock, is off for 16 hours of the day, and asks for the time within a minute."""
+    for day in range(7):
+        host[:] = [f"start-{day}", 5.0]
+        set_clock(service, 16 * HOUR + wrong)
+        purge(service)
+        host[1] += 55.0
+        set_clock(service, 55 * timedelta(seconds=1) - wrong)
+        purge(service)
+        for _ in range(2):
+            host[1] += (4 * HOUR).total_seconds()
+            set_clock(service, 4 * HOUR)
+            purge(service)
+        assert day == 6 or about(purged_in(service), UNDO - (day + 1) * (DAY + timedelta(seconds=55)))
+    assert purged_in(service) is None
 
 
 @ONE_KIND
@@ -184,7 +208,7 @@ def test_retention_believes_no_clock_that_was_set_ahead(service, host):
 
 
 @ONE_KIND
-@pytest.mark.parametrize(("wrong_for", "doubted"), [(MINUTE, 8 * HOUR), (2 * HOUR, 15 * 365 * DAY)])
+@pytest.mark.parametrize(("wrong_for", "doubted"), [(MINUTE, timedelta()), (2 * HOUR, 15 * 365 * DAY)])
 def test_a_host_that_starts_years_back_until_it_asks_for_the_time_is_not_in_doubt_for_them(
     service, host, wrong_for, doubted
 ):
@@ -194,14 +218,15 @@ def test_a_host_that_starts_years_back_until_it_asks_for_the_time_is_not_in_doub
     host[:] = ["another", 5.0]
     set_clock(service, -years)
     found = watch.look(service.database)
-    assert about(found.jump, -years)
+    assert found.jump == timedelta()
     assert found.certain == found.at
-    host[1] += wrong_for.total_seconds()
-    set_clock(service, wrong_for)
-    watch.look(service.database)
-    set_clock(service, years + 8 * HOUR)  # it had been off for so long
+    for jump in (timedelta() if wrong_for < HOUR else -years, timedelta()):
+        host[1] += wrong_for.total_seconds()
+        set_clock(service, wrong_for)
+        assert abs(watch.look(service.database).jump - jump) < DAY / 2
+    host[1] += HOUR.total_seconds()
+    set_clock(service, years + 9 * HOUR)  # it had been off for eight
     found = watch.look(service.database)
-    assert about(found.jump, years + 8 * HOUR)
     assert abs(found.doubted - doubted) < DAY / 2
     host[1] += 3 * DAY.total_seconds()
     set_clock(service, 3 * DAY)
@@ -250,15 +275,44 @@ def test_what_was_made_by_a_clock_that_was_ahead_is_not_valid_for_longer(service
     asked = {"label": "night", "scope": "read", "days": 30, "machine": True}
     mine = service.client.post("/tokens", json=asked).json()["id"]
     agents = service.client.post("/clusters/hpc/tokens", json={"label": "", "days": 30}).json()["id"]
+    service.client.post("/users", json={"name": "ana", "role": "viewer"}).raise_for_status()
     with service.database.write() as session:
         session.add(BrowserSession(id="ses_1", session_sha256="x", created_at=now(), used_at=now()))
     set_clock(service, -365 * DAY)  # set right again
     with service.database.read() as session:
         assert ahead.any_ahead(session, now(), service.settings)
-    assert ahead.pull_back(service.database, service.settings) == 4
+    assert ahead.pull_back(service.database, service.settings) == 5
     with service.database.read() as session:
+        assert about(session.scalars(select(User.invite_until)).one() - now(), 7 * DAY)
         for row in (session.get_one(AccessToken, mine), session.get_one(ClusterToken, agents)):
             assert row.created_at <= now()
             assert about(row.expires_at - now(), 30 * DAY)
         begun = session.get_one(BrowserSession, "ses_1")
         assert max(begun.created_at, begun.used_at) <= now()
+
+
+@ONE_KIND
+def test_tokens_outlive_a_clock_that_is_years_back_until_the_host_has_asked_for_the_time(service):
+    """At each start of it, all agents would have needed new ones."""
+    asked = {"label": "night", "scope": "read", "days": 30, "machine": True}
+    mine = service.client.post("/tokens", json=asked).json()["id"]
+    back, years = ahead.Back(service.settings), 15 * 365 * DAY
+
+    def look():
+        with service.database.read() as session:
+            return back.look(session, now())
+
+    def valid():
+        with service.database.read() as session:
+            return session.get_one(AccessToken, mine).expires_at - now()
+
+    set_clock(service, -years)
+    assert look() == set()
+    set_clock(service, years)
+    assert about(valid(), 30 * DAY)
+    set_clock(service, -HOUR)  # it was made by a clock that was ahead, and has been right for an hour
+    back._since -= HOUR.total_seconds()
+    assert look() == {ahead.Kind.CREDENTIALS}
+    back.pull(service.database, {ahead.Kind.CREDENTIALS})
+    assert about(valid(), 30 * DAY)
+    assert look() == set()

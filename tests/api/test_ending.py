@@ -1,10 +1,14 @@
 """How an API process ends: in order, and in the seconds that it has, whatever waits or has failed."""
 
 import asyncio
+import faulthandler
+import signal
 import threading
 
+from hooke_api.__main__ import Server
 from hooke_api.app import create_app
 from hooke_api.base.workers import Workers
+from uvicorn import Config
 
 from tests.api.databases import ONE_KIND
 from tests.waiting import LIMIT
@@ -69,3 +73,13 @@ def test_threads_end_although_all_of_the_event_loop_wait_for_something(settings)
     waiting: list[asyncio.Future[bool]] = []
     asyncio.run(life())
     assert ended == ["threads"]
+
+
+def test_a_second_signal_does_not_put_the_end_off(monkeypatch):
+    """Who presses Ctrl-C again and again would have kept a process that hangs alive."""
+    set_to = []
+    monkeypatch.setattr(faulthandler, "dump_traceback_later", lambda seconds, exit: set_to.append((seconds, exit)))
+    server = Server(Config(lambda: None), asyncio.Event(), last=7.0)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+        server.handle_exit(number, None)
+    assert set_to == [(7.0, True)]

@@ -1,5 +1,6 @@
 """Users: invited, signed in and out, limited, disabled, and what is theirs."""
 
+import uuid
 from datetime import timedelta
 
 import httpx
@@ -112,6 +113,20 @@ def test_failed_sign_ins_of_an_address_are_limited(service, monkeypatch):
         problem(client.post("/sign-in", json={"name": unique(f"nobody{i}"), "password": "x"}), 401)
     problem(ana.sign_in(client=client), 429)
     assert ana.sign_in().status_code == 200, "from elsewhere"
+
+
+def test_failed_sign_ins_of_a_network_of_ipv6_count_together(service, monkeypatch):
+    monkeypatch.setattr(signing_in, "MOST_OF_ADDRESS", 3)
+    ana, network = person(service), f"2001:db8:{uuid.uuid4().hex[:4]}"
+    for i in range(3):
+        client = browser(service, f"{network}:{i}::1")
+        problem(client.post("/sign-in", json={"name": unique(f"nobody{i}"), "password": "x"}), 401)
+    assert ana.sign_in(client=browser(service, f"{network}:0::2")).status_code == 200, "of three networks"
+    for i in range(2):
+        client = browser(service, f"{network}:0:{i}:0:0:5")
+        problem(client.post("/sign-in", json={"name": unique(f"other{i}"), "password": "x"}), 401)
+    problem(ana.sign_in(client=browser(service, f"{network}:0::7")), 429)
+    assert ana.sign_in(client=browser(service, f"{network}:1::7")).status_code == 200
 
 
 def test_the_login_page_blocks_nobody_and_lets_the_owner_in(service, monkeypatch):

@@ -16,6 +16,7 @@ from hooke.cluster.places import Home
 from hooke.spec.events import StateReport
 from hooke_api.app import create_app
 from hooke_api.base import rates
+from hooke_api.base.access import network_of
 from hooke_api.base.errors import TooMany
 from hooke_api.base.rates import Buckets, Rates
 from hooke_api.base.settings import Settings
@@ -138,6 +139,34 @@ def test_whoever_guesses_tokens_is_refused_by_address_and_valid_ones_from_there_
         assert service.client.get("/runs").status_code == 200
         service.hello()
         assert anyone.get("/livez").status_code == 200
+
+
+def test_the_addresses_of_a_network_of_ipv6_are_one_client(limited):
+    """Who has one has 2^64 of them."""
+    with limited(anonymous_per_minute=2, clock=lambda: 0.0) as service:
+
+        def ask(address):
+            return httpx.get(f"{service.url}/api/v1/runs", headers={"x-forwarded-for": address})
+
+        assert [ask(f"2001:db8:0:7::{n}").status_code for n in (1, 2)] == [401, 401]
+        assert "from 2001:db8:0:7::/64 within" in refused(ask("2001:db8:0:7:1:0:0:5"))
+        assert [ask(each).status_code for each in ("2001:db8:0:8::1", "2001:db8::7", "10.0.0.1")] == [401] * 3
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+        ("", ""),
+        ("testclient", "testclient"),
+    ],
+)
+def test_what_counts_as_one_client(address, network):
+    assert network_of(address) == network
 
 
 def test_ingest_and_event_streams_are_counted_apart(limited):

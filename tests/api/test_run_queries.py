@@ -7,7 +7,8 @@ import random
 import pytest
 from hooke_api.filters.runs import ORDERS, RUN_FIELDS, RunQuery
 from hooke_api.models import Run
-from sqlalchemy import select
+from sqlalchemy import BigInteger, BindParameter, Double, Integer, select
+from sqlalchemy.sql import visitors
 
 from tests.api.databases import ONE_KIND
 from tests.api.hands import SPEC
@@ -49,6 +50,9 @@ def test_a_query_finds_what_python_finds(service, runs):
         "tag = paper": lambda run: "paper" in run["of"]["tags"],
         '"part 1" and samples >= 1000': lambda run: run["of"]["name"] == "part 1" and run["samples"] >= 1000,
         "experiment != 2 and not simulated and reported": lambda run: run["of"]["number"] != 2,
+        "workers > 2.5 and seed < 1e300": lambda run: run["workers"] > 2,
+        "workers >= 3e9 or seed = 0.5 or not samples > -5e9": lambda run: False,
+        "samples = 1000 or workers in (4, 4.5)": lambda run: run["samples"] == 1000 or run["workers"] == 4,
         "state = failed": lambda run: False,
         "state in (queued, failed) and created > -1d": lambda run: True,
     }
@@ -85,6 +89,16 @@ def test_pages_of_every_order(service, runs, order, monkeypatch):
     monkeypatch.setattr("hooke_api.runs.table.PAGE", 5)
     table = service.client.get("/runs.csv", params={"sort": order, "filter": "workers > 0"}).text
     assert [row["id"] for row in csv.DictReader(io.StringIO(table))] == wanted
+
+
+def test_whole_numbers_are_compared_as_such():
+    """PostgreSQL knows nothing of how many runs a comparison with a float keeps, and takes it for a third."""
+    told = {"workers > 0": [Integer], "samples in (1, 2e3)": [BigInteger] * 2, "loss > 1": [Double]}
+    for text, kinds in told.items():
+        found = RunQuery(text, "-created").condition(None)
+        compared = [each for each in visitors.iterate(found) if isinstance(each, BindParameter)]
+        numbers = [each for each in compared if isinstance(each.value, int | float)]
+        assert [type(each.type) for each in numbers] == kinds, text
 
 
 def test_projects_are_looked_up_before_runs(service, runs):

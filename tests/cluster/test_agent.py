@@ -125,8 +125,11 @@ def test_a_signal_is_noted_while_the_main_thread_holds_the_locks_that_ending_nee
     assert agents.state.should_stop == 0
 
 
-def test_signals_without_end_do_not_block_the_handler(ending):
+def test_signals_without_end_neither_block_the_handler_nor_put_the_end_off(ending, monkeypatch):
     found, _, _ = ending
+    ends = []
+    monkeypatch.setattr(agents.faulthandler, "dump_traceback_later", lambda *told, **_: ends.append(told))
     os.write(found._ask, b"." * 60_000)
     for _ in range(10_000):
         found.note(signal.SIGTERM, None)
+    assert ends == [(agents._LAST,)]

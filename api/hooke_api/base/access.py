@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
+from ipaddress import IPv6Network, ip_address
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -122,6 +124,19 @@ def subject_of(parameters: Mapping[str, str]) -> str:
 def address_of(request: Request) -> str:
     """Return the address that a request came from; empty for a socket in the file system."""
     return request.client.host if request.client else ""
+
+
+@lru_cache(4096)
+def network_of(address: str) -> str:
+    """Return what counts as one client: an address of IPv4; of IPv6 its /64, in which one client has them all."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if found.version == 4:
+        return address
+    mapped = getattr(found, "ipv4_mapped", None)
+    return str(mapped or IPv6Network((int(found) >> 64 << 64, 64)))
 
 
 async def actor_of(request: Request) -> Actor:

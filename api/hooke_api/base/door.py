@@ -104,15 +104,17 @@ class Door:
         await self._authorize(request, actor)
         return None
 
-    async def admit_still(self, request: Request) -> None:
-        """Raise Unauthorized, Forbidden or ResourceNotFound unless the sender may still do what the request asks.
+    async def admit_still(self, request: Request) -> Actor:
+        """Return the sender, who may still do what the request asks.
 
-        For one whose body takes minutes to arrive: a token may have been revoked, or a role withdrawn.
+        For one whose body, or answer, takes minutes: a token may have been revoked, or a role withdrawn. Raises
+        Unauthorized, Forbidden or ResourceNotFound.
         """
         actor = await self.identify(request)
         if actor is None:
             raise Unauthorized("the session has ended meanwhile: sign in again")
         await self._authorize(request, actor)
+        return actor
 
     async def identify(self, request: Request) -> Actor | None:
         """Return who sends a request, or None without a valid session. Raises Unauthorized or Forbidden."""

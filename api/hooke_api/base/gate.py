@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hooke_api.base import later
-from hooke_api.base.access import Actor, address_of, changing
+from hooke_api.base.access import Actor, address_of, changing, network_of
 from hooke_api.base.bodies import Bodies, HeldBody
 from hooke_api.base.checked import SMALL, Checks
 from hooke_api.base.door import Door
@@ -35,6 +35,7 @@ from hooke_api.base.errors import (
     on_surprise,
 )
 from hooke_api.base.reach import asking
+from hooke_api.base.reader import Reader
 from hooke_api.base.security import API, HEADERS, IMPORT, OPEN, PIECE, SAFE_METHODS, SIGN_IN, SIGN_IN_LIMIT
 from hooke_api.base.settings import Settings
 from hooke_api.base.shape import ORDINARY, check_shape
@@ -78,13 +79,15 @@ class Gate:
                     headers[ANSWERS] = repeated
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+            elif message.get("more_body", False):
+                await reader.check()
             await send(message)
 
         request = Request(scope)
         repeated = request.headers.get(ANSWERS)
         if repeated is not None and not _REPEATED.fullmatch(repeated):
             repeated = None
-        held = HeldBody("")
+        held, reader = HeldBody(""), Reader(self.door, request)
         try:
             passed = await self._admit(request, receive, held)
             if isinstance(passed, Response):
@@ -180,7 +183,7 @@ def _own(host: str) -> set[str]:
 def _client(request: Request) -> str:
     """Return whose bodies count together: those of one token, of one session, or of one address without either."""
     if request.scope["path"] in SIGN_IN:
-        return f"address {address_of(request)}"
+        return f"address {network_of(address_of(request))}"
     sender: Actor | None = getattr(request.state, "sender", None)
     if sender is not None and sender.id:
         return f"{sender.credential} {sender.id}"

@@ -1,4 +1,4 @@
-"""Limits of requests per minute: of each token or session, and of each address without a valid one.
+"""Limits of requests per minute: of each token or session, and of each address (IPv6: /64) without a valid one.
 
 Each is a bucket that holds the requests of one minute and fills up at that rate, so a pause earns a burst. With
 PostgreSQL, where there may be several API processes, they share buckets in Redis (`hooke_api.base.shared_rates`).
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import Request
 
-from hooke_api.base.access import address_of
+from hooke_api.base.access import address_of, network_of
 from hooke_api.base.errors import TooMany
 from hooke_api.base.security import API
 from hooke_api.base.settings import Settings
@@ -87,8 +87,8 @@ class Rates:
 
     async def anonymous(self, request: Request) -> None:
         """Count a request without a valid token or session for its address. Raises TooMany."""
-        address = address_of(request)
-        await self._take(self._anonymous, address, f"from {address or 'this address'}")
+        network = network_of(address_of(request))
+        await self._take(self._anonymous, network, f"from {network or 'this address'}")
 
     def warnings(self) -> list[str]:
         """Return a sentence while this process counts by itself although others may be there."""

@@ -15,6 +15,7 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import redis
@@ -115,8 +116,9 @@ class SharedBuckets:
         return wait or 0.0
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._redis.aclose()
+        """Close the connections; what else ends does not wait for one that cannot be."""
+        with suppress(redis.RedisError, OSError):
+            await self._redis.aclose()
 
     def _name(self, kind: str, key: str) -> str:
         hashed = hashlib.blake2b(f"{kind} {key}".encode(), key=self._secret, digest_size=16)

@@ -11,6 +11,7 @@ from hooke.spec.files import FilePart, compressed
 from sqlalchemy import select
 
 from hooke_api.exchange.manifest import BundleError
+from hooke_api.exchange.portions import portion
 from hooke_api.exchange.records import RUN, line_of, parsed, run_of
 from hooke_api.models import StoredFilePart
 from hooke_api.storage.database import Database
@@ -23,19 +24,23 @@ _FIELDS = {RUN, "attempt", "name", "start", "size", "data"}
 
 def file_lines(database: Database, runs: Mapping[str, int]) -> Iterator[bytes]:
     """Yield the parts of the files of all attempts, as far as they have no gap. `runs`: id -> number."""
+    for run, number in runs.items():
+        yield from portion(_of_run(database, run, number))
+
+
+def _of_run(database: Database, run: str, number: int) -> Iterator[bytes]:
     table = StoredFilePart
     order = (table.attempt, table.name, table.first)
-    for run, number in runs.items():
-        with database.read() as session:
-            query = select(table).where(table.run_id == run).order_by(*order)
-            ends: dict[tuple[int, str], int] = {}
-            for row in session.scalars(query.execution_options(yield_per=8)):
-                file = row.attempt, row.name
-                if not row.data or row.first != ends.get(file, 0):  # beyond the server's limit
-                    continue
-                ends[file] = row.first + row.size
-                told = {RUN: number, "attempt": row.attempt, "name": row.name, "start": row.first}
-                yield line_of(told | {"size": row.size, "data": base64.b64encode(row.data).decode()})
+    with database.read() as session:
+        query = select(table).where(table.run_id == run).order_by(*order)
+        ends: dict[tuple[int, str], int] = {}
+        for row in session.scalars(query.execution_options(yield_per=8)):
+            file = row.attempt, row.name
+            if not row.data or row.first != ends.get(file, 0):  # beyond the server's limit
+                continue
+            ends[file] = row.first + row.size
+            told = {RUN: number, "attempt": row.attempt, "name": row.name, "start": row.first}
+            yield line_of(told | {"size": row.size, "data": base64.b64encode(row.data).decode()})
 
 
 class FileRows:

@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from socket import gethostname
 from typing import IO, Annotated
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from starlette.responses import HTMLResponse, StreamingResponse
 
 from hooke_api.base.access import ActorOf
 from hooke_api.base.errors import TooLarge, TooSlow, Unavailable
+from hooke_api.base.few import Few
 from hooke_api.base.names import ProjectName
 from hooke_api.base.reach import DEFAULT_NAME
 from hooke_api.base.settings import Settings
@@ -29,6 +31,8 @@ from hooke_api.waiting.endpoints import silence_of
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 
+EXPORTS = 8
+"""Bundles that are sent at a time by a process: each has a temporary file with the steps of a run."""
 AT_ONCE = 4
 """Bundles that are received at a time: each is a file of up to `import_limit` bytes."""
 HERE = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
@@ -49,7 +53,8 @@ def export_bundle(
     traces: Annotated[bool, Query(description="Include traces of ranks, and samples of the system.")] = False,
 ) -> BundleAnswer:
     """Return an experiment that has ended as one file, which another Hooke can import; 409 before its end."""
-    parts = bundle_of(database, experiment_id, _server(request), logs, traces)
+    few: Few = request.app.state.bundles
+    parts = few.sent(partial(bundle_of, database, experiment_id, _server(request), logs, traces))
     name = f'attachment; filename="hooke-{experiment_id}.zip"'
     return BundleAnswer(parts, headers={"content-disposition": name})
 

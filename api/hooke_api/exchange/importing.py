@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from secrets import randbelow
 from typing import IO, Any, NamedTuple
 
 from hooke.catalogue.discovery import built_in
@@ -58,6 +59,8 @@ ROWS, LARGE_ROWS = 500, 20
 HELD_BYTES = 8 << 20
 """Bytes of lines of which the rows are held at a time, and one line more."""
 MOST_LINE_TEXT = 8192
+_UNNUMBERED = 2**31
+"""Numbers below zero, of which an experiment has one until all of it is stored; nobody else sees it."""
 
 
 class Imported(NamedTuple):
@@ -87,6 +90,7 @@ def import_bundle(database: Database, file: IO[bytes], who: str, silence: timede
             row = _experiment(experiment, bundle.manifest, algorithms, who, database_time(session))
             row.project_id, row.bundle_sha256 = into, digest
             stored = _store(session, bundle, row, experiment, {each.name for each in algorithms})
+            open_project(session, project, counted=False)  # it may have been archived meanwhile
             return Imported(view(session, stored, silence), new=True)
     except BundleError as error:
         raise Invalid(f"the bundle cannot be imported: {error}") from None
@@ -129,7 +133,7 @@ def _check_experiment(record: ExperimentRecord, algorithms: list[AlgorithmRecord
 def _store(
     session: Session, bundle: Bundle, experiment: Experiment, record: ExperimentRecord, algorithms: set[str]
 ) -> Experiment:
-    experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
+    experiment.number = -1 - randbelow(_UNNUMBERED)
     experiment.colors = colors_of(session, experiment.variants)
     session.add(experiment)
     session.flush()
@@ -146,6 +150,8 @@ def _store(
         session.execute(insert(LogBlock), [block])  # one by one: the number of a block is its place
     for some in _some(_read(bundle, FILES, FileRows(runs).row), LARGE_ROWS):
         session.execute(insert(StoredFilePart), some)
+    # last: others who create an experiment wait for the end of a transaction that has taken a number
+    experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
     origin = bundle.manifest.origin
     about = {"number": experiment.number, "name": experiment.name, "runs": len(runs)}
     if experiment.project_id != DEFAULT_PROJECT:

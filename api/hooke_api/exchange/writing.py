@@ -35,6 +35,7 @@ from hooke_api.exchange.manifest import (
     OriginRecord,
     Part,
 )
+from hooke_api.exchange.portions import portion
 from hooke_api.experiments.organising import tags_of
 from hooke_api.models import CatalogueEntry, Chunk, Experiment, LogBlock, Run, database_time
 from hooke_api.storage.database import Database
@@ -232,27 +233,39 @@ def _rows(database: Database, carried: records.Carried, numbers: Mapping[str, in
     columns = records.table_of(carried.model).columns
     run = columns["id" if carried.model is Run else "run_id"]
     keys = [*records.table_of(carried.model).primary_key]
-    for first in range(0, len(runs), RUNS):
+
+    def some(first: int) -> Iterator[bytes]:
         with database.read() as session:
             query = select(run, *carried.columns).where(run.in_(runs[first : first + RUNS])).order_by(run, *keys)
             for row in session.execute(query.execution_options(yield_per=500)).mappings():
                 yield records.written(carried, dict(row), numbers[row[run.name]])
 
+    for first in range(0, len(runs), RUNS):
+        yield from portion(some(first))
+
 
 def _step_lines(database: Database, carried: records.Carried, numbers: Mapping[str, int]) -> Iterator[bytes]:
     """Yield the chunks of all runs, wherever they are, by run, attempt, rank and seq."""
-    for run, number in numbers.items():
+
+    def of_run(run: str, number: int) -> Iterator[bytes]:
         with database.read() as session:
             for chunk in chunks(session, run):
                 yield records.written(carried, chunk._asdict(), number)
 
+    for run, number in numbers.items():
+        yield from portion(of_run(run, number))
+
 
 def _log_lines(database: Database, runs: Mapping[str, int]) -> Iterator[bytes]:
     """Yield the blocks of output, with their lines as text."""
-    for run, number in runs.items():
+
+    def of_run(run: str, number: int) -> Iterator[bytes]:
         with database.read() as session:
             query = select(LogBlock).where(LogBlock.run_id == run).order_by(LogBlock.id)
             for block in session.scalars(query.execution_options(yield_per=8)):
                 lines = [[each.rank, each.stream, each.unix, each.text] for each in unpack(block.data)]
                 told = {name: getattr(block, name) for name in ("attempt", "cut_lines", "cut_bytes")}
                 yield records.line_of({records.RUN: number, "lines": lines} | told)
+
+    for run, number in runs.items():
+        yield from portion(of_run(run, number))

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooke.spec.states import TERMINAL, RunState
-from sqlalchemy import ColumnElement, Exists, and_, case, exists, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, Exists, Integer, and_, case, exists, false, func, not_, or_, select
 
 from hooke_api.filters.fields import Kind
 from hooke_api.filters.language import All, Condition, Not, Some, Tree, Value
@@ -25,6 +25,8 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 POSITIVE = {"!=": "=", "!~": "~"}
+MOST_INTEGER = 2**31
+"""What every column of whole numbers can hold; PostgreSQL refuses to compare it with what it cannot hold."""
 
 
 def condition(tree: Tree, at: datetime) -> ColumnElement[bool]:
@@ -62,7 +64,12 @@ def _one(tree: Condition, how: str, value: Value, at: datetime) -> ColumnElement
 
 
 def compared(column: Any, how: str, value: Value) -> ColumnElement[bool]:
-    """Return the comparison of a column with a value."""
+    """Return the comparison of a column with a value.
+
+    Whole numbers are compared as such: of `workers > 0.0` PostgreSQL expects a third of all runs.
+    """
+    if isinstance(value, float) and isinstance(column.type, Integer) and value.is_integer():
+        value = int(value) if abs(value) < MOST_INTEGER else value
     found: ColumnElement[bool] = column == value if how == "=" else _COMPARED[how](column, value)
     return found
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 
 from hooke_api.base.caches import Budget
 from hooke_api.base.checked import CheckedRoute
+from hooke_api.base.few import Few
 from hooke_api.base.parquet import ParquetAnswer, parquet_answer
 from hooke_api.base.reach import asking, reached
 from hooke_api.base.shared import Shared
@@ -30,6 +32,8 @@ from hooke_api.metrics.schemas import (
 from hooke_api.storage.database import DatabaseOf
 
 router = APIRouter(route_class=CheckedRoute, tags=["metrics"])
+TABLES = 4
+"""Tables of points that a process sends at a time: each holds all points of a run, 120 bytes a step of a rank."""
 TableOfWorkers = Literal["updates", "time", "workers", "kinds"]
 _TABLES: dict[TableOfWorkers, str] = {
     "updates": "workers",
@@ -86,13 +90,19 @@ async def chosen_points(
     return export.Chosen(experiment_id, list(dict.fromkeys(metric)) if metric else None, run)
 
 
+def _few(request: Request) -> Few:
+    found: Few = request.app.state.point_tables
+    return found
+
+
 PointsOf = Annotated[export.Chosen, Depends(chosen_points)]
 
 
 @router.get("/experiments/{experiment_id}/points.csv", operation_id="export_points", response_class=CsvAnswer)
-def export_points(chosen: PointsOf, database: DatabaseOf, store: Store) -> CsvAnswer:
+def export_points(chosen: PointsOf, request: Request, database: DatabaseOf, store: Store) -> CsvAnswer:
     """Return all points of all runs of an experiment, or of one, as CSV, one a line, not downsampled."""
-    return csv_answer(export.points_of(database, store, chosen), f"{chosen.name}.csv")
+    parts = _few(request).sent(partial(export.points_of, database, store, chosen))
+    return csv_answer(parts, f"{chosen.name}.csv")
 
 
 @router.get("/runs/{run_id}/workers", operation_id="read_workers")
@@ -108,6 +118,7 @@ def read_workers(run_id: str, database: DatabaseOf) -> WorkersAnswer:
 @router.get("/runs/{run_id}/workers.csv", operation_id="export_workers", response_class=CsvAnswer)
 def export_workers(
     run_id: str,
+    request: Request,
     database: DatabaseOf,
     of: Annotated[TableOfWorkers, Query(description="What has a line each.")] = "updates",
 ) -> CsvAnswer:
@@ -118,7 +129,7 @@ def export_workers(
     """
     name = f"{_TABLES[of]}-{run_id}.csv"
     if of in ("updates", "time"):
-        return csv_answer(workers.csv_of(database, run_id, of == "time"), name)
+        return csv_answer(_few(request).sent(partial(workers.csv_of, database, run_id, of == "time")), name)
     with database.read() as session:
         found = workers.answer(session, run_id)
     return csv_answer(worker_tables.csv_of(run_id, found, of == "kinds"), name)
@@ -129,9 +140,10 @@ def export_workers(
     operation_id="export_points_parquet",
     response_class=ParquetAnswer,
 )
-def export_points_parquet(chosen: PointsOf, database: DatabaseOf, store: Store) -> ParquetAnswer:
+def export_points_parquet(chosen: PointsOf, request: Request, database: DatabaseOf, store: Store) -> ParquetAnswer:
     """Return these points as Parquet, a gap as NaN; 409 where pyarrow is not installed."""
-    return parquet_answer(export.parquet_of(database, store, chosen), f"{chosen.name}.parquet")
+    parts = _few(request).sent(partial(export.parquet_of, database, store, chosen))
+    return parquet_answer(parts, f"{chosen.name}.parquet")
 
 
 @router.get("/experiments/{experiment_id}/bands", operation_id="read_bands")

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import Session
 
-from hooke_api.base.access import OWNER, Actor, Credential
+from hooke_api.base.access import OWNER, Actor, Credential, network_of
 from hooke_api.base.errors import Conflict, TooMany, Unauthorized
 from hooke_api.base.security import Sessions, digest
 from hooke_api.models import TrailEntry, User, database_time
@@ -81,13 +81,21 @@ def _check_failures(session: Session, name: str, address: str, user: User | None
 
 
 def check_address(session: Session, address: str, at: datetime) -> None:
-    """Raise TooMany after too many failed sign-ins from an address, with passwords or through a provider."""
+    """Raise TooMany after too many failed sign-ins from an address, with passwords or through a provider.
+
+    Those of a network of IPv6 count together: who has one has 2^64 addresses.
+    """
     if _failures_from(session, address, TrailEntry.subject != OWNER, at) >= MOST_OF_ADDRESS:
         raise TooMany(_blocked("this address"), round(WINDOW.total_seconds()))
 
 
 def _failures_from(session: Session, address: str, of: ColumnElement[bool], at: datetime) -> int:
-    return _failures(session, and_(TrailEntry.address == address, of), at - WINDOW)
+    if ":" not in address:
+        return _failures(session, and_(TrailEntry.address == address, of), at - WINDOW)
+    recent = (of, TrailEntry.action == FAILED, TrailEntry.at > at - WINDOW, TrailEntry.address.contains(":"))
+    query = select(TrailEntry.address, func.count()).where(*recent).group_by(TrailEntry.address)
+    mine = network_of(address)
+    return sum(count for each, count in session.execute(query) if network_of(each) == mine)
 
 
 def _failures(session: Session, which: ColumnElement[bool], since: datetime) -> int:

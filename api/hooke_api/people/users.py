@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
 from typing import Any
 
 from hooke.errors import Fault
@@ -16,13 +15,12 @@ from hooke_api.base.access import OWNER, Actor
 from hooke_api.base.errors import Conflict, Invalid, ResourceNotFound
 from hooke_api.base.security import digest
 from hooke_api.models import User, UserIdentity, database_time
+from hooke_api.models.people import INVITE
 from hooke_api.people import sessions
 from hooke_api.people.schemas import NewInvite, NewUser, UserChange, UserList, UserView
 from hooke_api.storage import trail
 
 INVITE_PREFIX = "hooke_invite_"
-INVITE = timedelta(days=7)
-"""Time for which an invitation can be accepted."""
 MOST = 1000
 """Maximum number of users."""
 PROVIDER = "oidc"

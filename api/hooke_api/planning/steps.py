@@ -18,6 +18,8 @@ from hooke.tuning.plan import Plan, Step
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hooke_api.base.causes import LOG, cause
+from hooke_api.base.errors import AWAY, Unavailable
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
@@ -33,6 +35,7 @@ CHANGED = (
     "its source, a default of Hooke or the choice of its trials has changed since, so that its runs would not "
     "count as one; submit a new experiment"
 )
+_UNPLANNED = "the next runs of its tuning could not be planned, which is tried again: "
 PATIENCE_SECONDS = 60.0
 """Time that the last records of ended trials have to arrive; after that they are judged without."""
 
@@ -114,6 +117,8 @@ class Planner:
         """Experiment -> its ended runs when it was last planned: without another one nothing follows."""
         self._not_before: dict[str, float] = {}
         """Experiment -> monotonic time at which a plan that failed is tried again."""
+        self._failing: dict[str, str] = {}
+        """Experiment -> why its last plan failed, which is logged and told once."""
         self._waiting_since: dict[str, float] = {}
         """Trial that has ended -> monotonic time since which records of it are missing."""
 
@@ -129,6 +134,7 @@ class Planner:
         at = time.monotonic()
         self._seen = {key: value for key, value in self._seen.items() if key in open_}
         self._not_before = {key: value for key, value in self._not_before.items() if key in open_}
+        self._failing = {key: value for key, value in self._failing.items() if key in open_}
         self._waiting_since = {run: self._waiting_since.get(run, at) for run in late}
         waits = {late[run] for run, since in self._waiting_since.items() if at < since + self._patience_seconds}
         for experiment, count in due.items():
@@ -145,11 +151,34 @@ class Planner:
                 # not while the experiment is locked: a run that ends locks its own row before
                 with self._database.write() as session:
                     _cancel_trials(session, experiment)
-        except Exception:  # any error: other experiments and the queue must go on
-            log.exception("an experiment could not be planned; it is tried again", experiment=experiment)
+            if experiment in self._failing:
+                self._tell(experiment, "")
+        except Exception as error:  # any error: other experiments and the queue must go on
+            self._failed(experiment, error)
             self._not_before[experiment] = time.monotonic() + self._retry_seconds
         else:
+            self._failing.pop(experiment, None)
             self._seen[experiment] = count
+
+    def _failed(self, experiment: str, error: Exception) -> None:
+        """Tell who waits for the experiment, too: it may never go on, and nothing else says so."""
+        why = f"{type(error).__name__}: {error}"[:300]
+        if self._failing.get(experiment) == why:
+            return
+        log.exception("an experiment could not be planned; it is tried again", experiment=experiment)
+        if isinstance(error, (*AWAY, Unavailable)):
+            return  # it passes, and readiness says so
+        with contextlib.suppress(Exception):  # now the database is away: the next time
+            self._tell(experiment, f"{_UNPLANNED}{cause(error)}; {LOG}")
+            self._failing[experiment] = why
+
+    def _tell(self, experiment: str, why: str) -> None:
+        """Have the warnings of an experiment say why it is not planned; empty: that it is again."""
+        with self._database.write() as session:
+            row = session.get_one(Experiment, experiment, with_for_update={"key_share": True})
+            others = [each for each in row.warnings if not each["message"].startswith(_UNPLANNED)]
+            row.warnings = [*others, {"pointer": "/tuning", "message": why}] if why else others
+            announce(session, "experiment", {"id": experiment}, experiment_id=experiment)
 
 
 def propose(session: Session, experiment_id: str) -> None:

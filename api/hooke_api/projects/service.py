@@ -122,9 +122,12 @@ def change(session: Session, name: str, asked: ProjectChange) -> Project:
 
 
 def get(session: Session, name: str, *, lock: bool = False) -> Project:
-    """Return a project that the sender of the present request reaches. Raises ResourceNotFound."""
+    """Return a project that the sender of the present request reaches. Raises ResourceNotFound.
+
+    `lock`: against other changes of it, which do not wait for imports and submissions into it.
+    """
     query = select(Project).where(Project.name == name)
-    project = session.scalars(query.with_for_update() if lock else query).first()
+    project = session.scalars(query.with_for_update(key_share=True) if lock else query).first()
     if project is None or not reaches(project.id):
         raise ResourceNotFound(f"no project is called {name}")
     return project

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVarTuple
 
 from hooke.spec.states import RunState
 from sqlalchemy import Select, select
@@ -44,7 +44,7 @@ MOST_NAMED = 100
 """Runs that a filter may name."""
 _BESIDE = ("waiting", "energy_j", "energy_note", "experiment_number", "experiment_name")
 """Fields of a summary that are not columns of the run."""
-T = TypeVar("T", Run, str)
+Ts = TypeVarTuple("Ts")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Filter:
             return f"runs {self.query.text} by {self.query.sort}"
         return "runs of an experiment" if self.experiment else "runs"
 
-    def apply(self, session: Session, query: Select[T]) -> Select[T]:
+    def apply(self, session: Session, query: Select[*Ts]) -> Select[*Ts]:
         """Return the query with the conditions added."""
         query = query.where(of_present() if self.query is None else self.query.condition(session))
         if self.experiment is not None:
@@ -130,10 +130,10 @@ def queried(session: Session, cursors: Cursors, chosen: Filter, part: Page) -> t
     """
     assert chosen.query is not None  # noqa: S101 - the caller has looked
     order = chosen.query.order
-    found = chosen.apply(session, select(Run.id)).order_by(*order.by)
+    found = chosen.apply(session, select(Run.id, order.column.label("figure")))
     if part.cursor:
         found = found.where(order.after(cursors.open(chosen.listing, part.cursor)))
-    ids = session.scalars(found.limit(part.limit + 1)).all()
+    ids = order.ids(session, found, part.limit + 1)
     place = {id: n for n, id in enumerate(ids[: part.limit])}
     rows = sorted(session.scalars(select(Run).where(Run.id.in_(place))), key=lambda run: place[run.id])
     more = len(ids) > part.limit

@@ -103,12 +103,14 @@ def _rows(database: Database, chosen: Filter) -> Iterator[list[tuple[object, ...
     order, last = chosen.query.order if chosen.query else Order("created"), None
     while True:
         with database.read() as session:
-            query = chosen.apply(session, select(Run)).order_by(*order.by).limit(PAGE)
+            found = chosen.apply(session, select(Run.id, order.column.label("figure")))
             if last is not None:
-                query = query.where(order.after(last))
-            runs = session.scalars(query.options(undefer(Run.spec))).all()
-            if not runs:
+                found = found.where(order.after(last))
+            place = {id: n for n, id in enumerate(order.ids(session, found, PAGE))}
+            if not place:
                 return
+            query = select(Run).where(Run.id.in_(place)).options(undefer(Run.spec))
+            runs = sorted(session.scalars(query), key=lambda run: place[run.id])
             last = order.key(runs[-1])
             energy = energy_of(session, Run.id.in_([run.id for run in runs]))
             part = [

@@ -1,20 +1,23 @@
 """Times in the database that lie ahead of its clock, because that was set back: nothing must wait for them.
 
 Leases and pauses end, and silence begins, at a stored time. Until the clock is there again, a run of a supervisor
-that died would look alive, its cluster online, and an order that was lost would not be sent again. Sessions that
-began, and tokens that were made, while the clock was ahead would be valid for longer than they may.
+that died would look alive, its cluster online, and an order that was lost would not be sent again. Sessions,
+tokens and invitations that were made while the clock was ahead would be valid for longer than they may.
 """
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from enum import Enum
 from functools import partial
 from typing import Any
 
+import structlog
 from hooke.spec.states import RunState
-from sqlalchemy import CursorResult, Select, bindparam, exists, or_, select, update
+from sqlalchemy import CursorResult, exists, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from hooke_api.base.settings import Settings
@@ -29,9 +32,12 @@ from hooke_api.models import (
     Run,
     StoredCalibration,
     StoredFetch,
+    User,
     database_time,
 )
+from hooke_api.models.people import INVITE
 from hooke_api.scheduling.holds import LONGEST_SECONDS
+from hooke_api.scheduling.passed import AGAIN
 from hooke_api.scheduling.retries import policy_of
 from hooke_api.storage.database import Database
 
@@ -39,7 +45,18 @@ Time = InstrumentedAttribute[Any]
 
 SLACK = timedelta(minutes=1)
 """By which times may lie ahead: those of transactions that commit just now, or of a clock that is adjusted."""
-PAST: tuple[Time, ...] = (
+
+log = structlog.get_logger("hooke.clock")
+
+
+class Kind(Enum):
+    """What times are of."""
+
+    WORK = "runs, clusters and orders"
+    CREDENTIALS = "sessions, tokens and invitations"
+
+
+_PAST: tuple[Time, ...] = (
     Attempt.sent_at,
     Attempt.asked_at,
     Cluster.seen_at,
@@ -49,8 +66,6 @@ PAST: tuple[Time, ...] = (
     StoredFetch.created_at,
     StoredFetch.asked_at,
     StoredFetch.heard_at,
-    BrowserSession.created_at,
-    BrowserSession.used_at,
 )
 """When something was done."""
 _MADE: tuple[Time, ...] = (AccessToken.created_at, ClusterToken.created_at)
@@ -59,44 +74,75 @@ _PAUSED = Run.not_before
 """When a further attempt may start: how long its pause is says the retry policy."""
 
 
-def _limits(settings: Settings) -> list[tuple[Time, timedelta]]:
+def _limits(settings: Settings, kind: Kind) -> list[tuple[Time, timedelta]]:
     """Return how far ahead each time may lie."""
+    none = timedelta()
+    if kind is Kind.CREDENTIALS:
+        return [(BrowserSession.created_at, none), (BrowserSession.used_at, none), (User.invite_until, INVITE)]
     lease, hold = timedelta(seconds=settings.lease_seconds), timedelta(seconds=LONGEST_SECONDS)
-    return [*((each, timedelta()) for each in PAST), (Attempt.leased_until, lease), (Cluster.held_until, hold)]
+    return [*((each, none) for each in _PAST), (Attempt.leased_until, lease), (Cluster.held_until, hold)]
 
 
-def _any() -> Select[bool]:
-    """Return the query whether a time lies further ahead; each has a parameter of its name."""
-    tables: dict[Any, list[Any]] = defaultdict(list)
-    for column in (*PAST, *_MADE, Attempt.leased_until, Cluster.held_until, _PAUSED):
-        tables[column.class_].append(column > bindparam(_name(column), type_=column.type))
-    return select(or_(*(exists().where(or_(*some)) for some in tables.values())))
+def _all_limits(settings: Settings, kind: Kind) -> list[tuple[Time, timedelta]]:
+    """Return these and the times whose limit is not the same for all rows."""
+    others = _MADE if kind is Kind.CREDENTIALS else (_PAUSED,)
+    return [*_limits(settings, kind), *((each, timedelta()) for each in others)]
 
 
-def _name(column: Time) -> str:
-    return f"{column.class_.__name__}_{column.key}"
-
-
-_ANY = _any()
-
-
-def any_ahead(session: Session, at: datetime, settings: Settings) -> bool:
+def any_ahead(session: Session, at: datetime, settings: Settings, kinds: Iterable[Kind] = Kind) -> bool:
     """Return whether `pull_back` may find something."""
-    limits = [*_limits(settings), *((each, timedelta()) for each in (*_MADE, _PAUSED))]
-    return bool(session.scalar(_ANY, {_name(column): at + ahead + SLACK for column, ahead in limits}))
+    tables: dict[Any, list[Any]] = defaultdict(list)
+    for column, ahead in (each for kind in kinds for each in _all_limits(settings, kind)):
+        tables[column.class_].append(column > at + ahead + SLACK)
+    return bool(session.scalar(select(or_(*(exists().where(or_(*some)) for some in tables.values())))))
 
 
-def pull_back(database: Database, settings: Settings) -> int:
+class Back:
+    """Pulls times back, each kind once after the clock may have been set back.
+
+    Credentials after it has gone on for AGAIN: a host without a battery starts years back, and tokens that are
+    valid for a time from then on would be over when it has asked for the time.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.again()
+
+    def again(self) -> None:
+        """Begin anew: the clock has jumped, or nobody has looked for long."""
+        self._since = time.monotonic()
+        self._left = set(Kind)
+
+    def look(self, session: Session, at: datetime) -> set[Kind]:
+        """Return the kinds of which times lie ahead."""
+        steady = time.monotonic() - self._since >= AGAIN.total_seconds()
+        due = {kind for kind in self._left if steady or kind is Kind.WORK}
+        found = {kind for kind in due if any_ahead(session, at, self._settings, [kind])}
+        self._left -= due - found
+        return found
+
+    def pull(self, database: Database, kinds: set[Kind]) -> None:
+        """Pull those of some kinds back."""
+        count = pull_back(database, self._settings, kinds)
+        log.warning("times in the database lay ahead of its clock, which was set back", count=count)
+        self._left -= kinds
+
+
+def pull_back(database: Database, settings: Settings, kinds: Iterable[Kind] = Kind) -> int:
     """Let times that lie ahead be what they can be at most; return how many there were.
 
-    Each kind in a transaction of its own, so that rows are locked in no order which others do not keep.
+    Each column in a transaction of its own, so that rows are locked in no order which others do not keep.
     """
     count = 0
-    for column, ahead in _limits(settings):
-        count += _transaction(database, partial(_bound, column=column, ahead=ahead))
-    for column in _MADE:
-        count += _transaction(database, partial(_tokens, made=column))
-    return count + _transaction(database, partial(_pauses, settings=settings))
+    for kind in kinds:
+        for column, ahead in _limits(settings, kind):
+            count += _transaction(database, partial(_bound, column=column, ahead=ahead))
+        if kind is Kind.WORK:
+            count += _transaction(database, partial(_pauses, settings=settings))
+        else:
+            for column in _MADE:
+                count += _transaction(database, partial(_tokens, made=column))
+    return count
 
 
 def _transaction(database: Database, work: Callable[[Session, datetime], int]) -> int:

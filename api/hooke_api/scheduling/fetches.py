@@ -71,15 +71,19 @@ def sizes(row: StoredFetch) -> dict[str, int]:
 
 
 def expire(database: Database, files: FetchedFiles, settings: Settings, at: datetime) -> None:
-    """End fetches of which nothing was heard in time; remove what has expired, and pieces of what has failed."""
+    """End fetches of which nothing was heard in time; remove what has expired, and pieces of what has failed.
+
+    `at`: until when what is kept has expired for certain.
+    """
     with database.read() as session:
-        silent = [row.id for row in session.scalars(_silent(at))]
+        silent = [row.id for row in session.scalars(_silent(database_time(session)))]
         over = [(row.id, sizes(row)) for row in session.scalars(select(StoredFetch).where(_over(at)))]
         ended = session.scalars(select(StoredFetch).where(StoredFetch.state.in_(("failed", "cancelled"))))
         useless = [(row.id, sizes(row)) for row in ended if row.stored]
     for id in silent:
         with database.write() as session:
-            row = session.scalars(_silent(at).where(StoredFetch.id == id).with_for_update()).first()
+            quiet = _silent(database_time(session))
+            row = session.scalars(quiet.where(StoredFetch.id == id).with_for_update()).first()
             if row is not None:
                 end(session, row, "failed", _why(row), settings.keep_fetched)
     for id, names in (*over, *useless):

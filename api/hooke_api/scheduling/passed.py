@@ -2,7 +2,9 @@
 
 Periods end by the database's clock. From look to look a leader compares it with a clock of its host that never
 jumps, and that also counts while the host sleeps. Over a restart of the host, and from one host to another, only
-the database's clock tells how long nobody has looked; of that a bounded time counts.
+the database's clock tells how long nobody has looked; of that a bounded time counts. A host without a battery
+starts with the time of its last shutdown, or years back, until it has asked for the time: for an hour after a
+start it is as late as when somebody looked last, and only then the clocks are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Time = InstrumentedAttribute[Any]
 SLACK = timedelta(minutes=1)
 """By less than this within AGAIN a clock is adjusted."""
 AGAIN = timedelta(hours=1)
-"""From when on another look is compared with, so that a clock that goes a little too fast is none that was set."""
+"""From when on another look is compared with, so that a clock that goes a little too fast is none that was set;
+and how long after its start the clock of a host is not believed."""
 UNSEEN = timedelta(days=1)
 """What counts at most of a time in which nobody looked, if only the database's clock tells how long it was."""
 SHARE = 4
@@ -44,7 +47,7 @@ class Passed:
     """What a look has found."""
 
     at: datetime
-    """The time by the database's clock."""
+    """The time by the database's clock; that of the look before on a host that may not know it yet."""
     jump: timedelta = timedelta()
     """By how much the clock was set ahead since the look before; negative: it was set back."""
     doubted: timedelta = timedelta()
@@ -101,6 +104,9 @@ class Watch:
         if row is None:
             return Passed(at), True
         (boot, running), (known, then, doubted) = _host(), row.holder.split()
+        left = timedelta(seconds=float(doubted))
+        if boot != known and timedelta(seconds=running) < AGAIN:
+            return Passed(min(at, row.until), doubted=left), False
         gap = at - row.until
         passed = timedelta(seconds=running - float(then))
         if same := boot == known and passed >= timedelta():
@@ -110,7 +116,6 @@ class Watch:
             jump = gap - passed
         if abs(jump) <= SLACK:
             jump = timedelta()
-        left = timedelta(seconds=float(doubted))
         left = max(left - passed / SHARE, min(left, timedelta())) + jump
         if passed >= AGAIN:  # until then a host that has started years back may ask for the time
             left = max(timedelta(), left)

@@ -93,8 +93,7 @@ class Scheduler(threading.Thread):
         """What is said of it to everybody."""
         self._unheard: str | None = None
         """Why the last order could not be sent."""
-        self._pulled_back = False
-        """Whether times that lay ahead of the clock were looked for since it may have been set back."""
+        self._back = ahead.Back(settings)
         self._watched: tuple[float, datetime] | None = None
         """When leases were looked at last, by a clock that never jumps and by the database's."""
 
@@ -142,7 +141,7 @@ class Scheduler(threading.Thread):
         """Run one pass, if this process leads."""
         if not self.leadership.hold():
             self.up_since, self._watched = time.monotonic(), None  # a new leader waits for one lease
-            self._pulled_back = False
+            self._back.again()
             self._unheard = None
             return
         every((self._expire, self._plan, self._dispatch, self._calibrated, self._send_orders, self._trim))
@@ -164,14 +163,12 @@ class Scheduler(threading.Thread):
         with self.database.read() as session:
             at = database_time(session)
             self._notice_gap(at)
-            late = not self._pulled_back and ahead.any_ahead(session, at, self.settings)
+            late = self._back.look(session, at)
             # leases could not be renewed while the API or its database was away
             renewable = time.monotonic() - self.up_since >= self.settings.lease_seconds
             due = renewable and leases.due(session, at, self.settings)
         if late:
-            count = ahead.pull_back(self.database, self.settings)
-            log.warning("times in the database lay ahead of its clock, which was set back", count=count)
-        self._pulled_back = True
+            self._back.pull(self.database, late)
         if due:
             with self.database.write() as session:
                 leases.expire(session, database_time(session), self.settings)
@@ -185,7 +182,7 @@ class Scheduler(threading.Thread):
             jumped = abs((at - self._watched[1]).total_seconds() - passed)
             if passed > most or jumped > most:
                 self.up_since = self._gap_at = monotonic
-                self._pulled_back = False
+                self._back.again()
                 log.warning(
                     "leases are granted once more", seconds_without_a_look=passed, jump_of_the_clock=jumped
                 )

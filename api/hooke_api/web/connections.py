@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hooke_api.base.access import network_of
 from hooke_api.base.settings import Settings
 
 HEAD_LIMIT = 64 * 1024
@@ -120,7 +121,7 @@ class LimitedConnection(HttpToolsProtocol):
 
 def _address(connection: object) -> str | None:
     client = getattr(connection, "client", None)  # none of a unix socket
-    return client[0] if client else None
+    return network_of(client[0]) if client else None
 
 
 def limited(settings: Settings) -> type[LimitedConnection]:

@@ -90,10 +90,13 @@ class Ending(threading.Thread):
         self._heartbeat, self._leave = heartbeat, leave
         self._asked, self._ask = os.pipe()
         os.set_blocking(self._ask, False)
+        self._noted = False
 
     def note(self, _number: int, _frame: FrameType | None) -> None:
-        """Note a signal: the handler."""
-        faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
+        """Note a signal: the handler. A second one does not put the end off."""
+        if not self._noted:
+            self._noted = True
+            faulthandler.dump_traceback_later(_LAST, exit=True)  # logs where it hangs
         state.should_stop = 0
         with suppress(BlockingIOError):  # full of earlier signals
             os.write(self._ask, b".")

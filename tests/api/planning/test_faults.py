@@ -43,12 +43,23 @@ def test_an_error_while_planning_is_not_the_end(service):
     with service.database.write() as session:
         spec = session.scalars(select(Experiment.spec)).one()
         session.execute(update(Experiment).values(spec=spec | {"budget": None}))
-    planner.look()
-    assert reported(service) == []
+    for _ in range(2):
+        planner.look()
+        assert reported(service) == []
+        assert [each["message"] for each in warnings(service)] == [
+            "the next runs of its tuning could not be planned, which is tried again: an unexpected error; the log "
+            "of the server says more"
+        ]
     with service.database.write() as session:
         session.execute(update(Experiment).values(spec=spec))
     planner.look()
     assert len(reported(service)) == 6
+    assert warnings(service) == []
+
+
+def warnings(service):
+    with service.database.read() as session:
+        return session.scalars(select(Experiment.warnings)).one()
 
 
 @ONE_KIND
