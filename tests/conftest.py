@@ -1,13 +1,12 @@
 """Shared by every test: real data sets, and programs that may be missing on this machine."""
 
-import contextlib
 import functools
 import gc
-import importlib
 import os
 import re
 import shutil
 import ssl
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+
+from tests.workers import Workers
 
 settings.register_profile(
     "hooke",
@@ -134,21 +135,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
-def import_apart(config: pytest.Config) -> None:
-    """Import the test files, each worker from another one on, so that each is compiled by one of them, not by all.
-
-    In a fresh checkout pytest rewrites every assertion of every file, and keeps the result on disk.
-    """
-    worker: dict[str, str] | None = getattr(config, "workerinput", None)
-    if worker is None:
-        return
-    files = sorted(Path(__file__).parent.rglob("test_*.py"))
-    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
-    for file in (*files[first:], *files[:first]):
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
-            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
-
-
 LONG = 20_000
 """Characters of two texts from which on pytest does not compare every one of them with every other."""
 
@@ -176,7 +162,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
-    import_apart(session.config)
     try:
         return (yield)
     finally:
@@ -210,22 +195,39 @@ def _authorities_are_read_once() -> Iterator[None]:
         yield
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Have one worker run all of a group, also its session fixtures then.
+@pytest.fixture(scope="session", autouse=True)
+def _warm_ranks_end() -> Iterator[None]:
+    yield
+    if (used := sys.modules.get("tests.warm_ranks")) is not None:
+        used.end()
 
-    Not `--dist loadgroup`: pytest-xdist 3.8 keeps groups in an attribute of tests that pytest 9.2 does not read,
-    and runs every test by itself without a word.
-    """
-    from xdist.scheduler import LoadScopeScheduling
 
-    class Groups(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            path, _, test = nodeid.partition("::")
-            return group_of(config.rootpath / path, test)
+@pytest.fixture
+def warm_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ranks that a test starts begin without imports (tests/warm_ranks.py)."""
+    from tests.warm_ranks import environment
 
-    config.option.loadscopereorder = False  # by what they cost, not by how many they are
-    return Groups(config, log)
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("general").addoption(
+        "--workers", type=int, default=0, help="run groups of tests in so many forks of this process"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Have one worker run all of a group, also its session fixtures then. None: as pytest does without workers."""
+    number = session.config.getoption("workers", 0)
+    if not number or session.config.option.collectonly or session.testsfailed:
+        return None
+    groups: dict[str, list[int]] = {}
+    for place, item in enumerate(session.items):
+        groups.setdefault(group_of(item.path, item.name), []).append(place)
+    Workers(session, list(groups.values())).run(number)
+    return True
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import numpy as np
+import pytest
 from hooke.cluster import local_run
 from hooke.spec.journal import records
 from hooke.spec.specification import RunSpec
@@ -38,6 +39,7 @@ def saved_names(file):
     return set(vectors)
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_path):
     """Ask by SIGUSR1 under real MPI, kill a rank, go on: every bit is that of a run that nobody disturbed."""
     folder = tmp_path / "out"
@@ -70,6 +72,7 @@ def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_pa
     assert set(finals(tmp_path / "again.npz")) == {"center", "worker_0", "worker_1"}
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec, tmp_path):
     """Halving was not always the default: a file that names no collective means that of the run it resumes.
 
@@ -89,6 +92,7 @@ def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec
     assert contents(folder) == before, "what is refused changes nothing"
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_replay_has_every_bit_of_the_run(hooke, refused, spec, tmp_path):
     recorded, file = tmp_path / "recorded", spec(**ASYNC)
     ended = hooke("run", file, "--run-dir", recorded, "--json")
@@ -114,6 +118,7 @@ def test_a_run_without_an_order_is_not_replayed(refused, spec, tmp_path):
     assert "holds no run to replay" in refused("run", spec(), "--replay", tmp_path / "old").err
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_center_in_a_window_is_saved_and_told(hooke, spec, tmp_path):
     """And how many steps each of the workers took, which go their own way."""
     network = {"virtual": VIRTUAL["virtual"] | {"compute_jitter": 1.0}}
@@ -130,6 +135,7 @@ def test_a_center_in_a_window_is_saved_and_told(hooke, spec, tmp_path):
     assert first != second
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_center_on_a_server_that_steps_along_is_saved_and_told(hooke, spec, tmp_path):
     file = spec(algorithm={"name": "sync-easgd1", "parameters": {"lr": 0.1}}, **VIRTUAL)
     ended = hooke("run", file, "--json", "--save", tmp_path / "all.npz")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hooke.catalogue import algorithm
 
+from tests import warm_ranks
 from tests.checkout import ROOT, python_path
 from tests.engine.contract import program, suite
 from tests.engine.contract.cases import Case, Played, World, play_virtual
@@ -44,11 +45,12 @@ def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
     (folder / "cases.pkl").write_bytes(pickle.dumps(cases))
     command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py"]
     command += ["-m", program.__name__, str(folder)]
+    own = {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path(warm_ranks.INTERPRETERS)}
     with (folder / "output").open("w+") as output:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path()},
+            env=os.environ | warm_ranks.environment() | own,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

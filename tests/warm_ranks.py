@@ -1,0 +1,89 @@
+"""Ranks without imports: forks of a process that has imported PyTorch, which takes a second of a processor.
+
+Tests start some hundred ranks. In `environment()` an interpreter that is to run `-m mpi4py -m MODULE ...` becomes a
+client as it starts (interpreters/sitecustomize.py): a process of `benchmarks.netlab.warm` forks, and the client ends
+as the fork ends. mpirun, guards and supervisors are as ever. A fork has the command line, environment, folder,
+descriptors and cores of its client; its parent and its session are others, and its process id is that of the journal,
+not that of the record of its guard. Tests of how ranks start, and of who ends them, start them as users do.
+
+    python -m tests.warm_ranks PATH PARENT ROOM      the process
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.netlab import warm
+from tests.checkout import ROOT, python_path
+from tests.waiting import wait_for
+
+INTERPRETERS = Path(__file__).with_name("interpreters")
+MODULES = (
+    *("torch", "numpy", "scipy.special", "pydantic", "psutil", "hooke.loop.train", "hooke.comm.wrappers.timed"),
+    *("hooke.comm.virtual.communicator", "hooke.catalogue.validation", "hooke.objective.loader"),
+    *("hooke.objective.scorer", "hooke.objective.task", "hooke.objective.hogwild", "hooke.workloads.digits_mlp"),
+)
+ROOM = 16_384
+"""Bytes of a command line, and of an environment besides that of the process."""
+_ENDS: list[subprocess.Popen[bytes]] = []
+
+
+@functools.cache
+def environment() -> dict[str, str]:
+    """Return variables for whoever starts ranks; the first call starts their process, which ends with this one."""
+    folder = Path(tempfile.mkdtemp(prefix="hooke-warm-"))
+    path = folder / os.uname().nodename
+    own = os.environ | {
+        "PYTHONPATH": python_path(),
+        "OMP_NUM_THREADS": "1",  # as launchers have it
+        "PYTHONUNBUFFERED": "1",
+        "ROOM": " " * ROOM,
+    }
+    words = [sys.executable, "-m", "tests.warm_ranks", str(path), str(os.getpid()), " " * ROOM]
+    process = subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
+    _ENDS.append(process)
+    wait_for(lambda: path.exists() or process.poll() is not None, "the process of which ranks are forks")
+    assert process.poll() is None, "it has ended: see its message"
+    before = filter(None, [os.environ.get("PYTHONPATH")])
+    return {warm.FOLDER: str(folder), "PYTHONPATH": os.pathsep.join([str(INTERPRETERS), *before])}
+
+
+def end() -> None:
+    """End the process, if it was started."""
+    if environment.cache_info().currsize:
+        shutil.rmtree(environment()[warm.FOLDER])
+        environment.cache_clear()
+    for process in _ENDS:
+        process.kill()
+        process.wait()
+    _ENDS.clear()
+
+
+def _write(first: int, behind: int, words: Iterable[str]) -> None:
+    """Replace what /proc shows of this process between these addresses."""
+    data = b"".join(os.fsencode(word) + b"\0" for word in words)
+    if len(data) <= behind - first:
+        ctypes.memset(first, 0, behind - first)
+        ctypes.memmove(first, data, len(data))
+
+
+def resemble(words: list[str], variables: dict[str, str]) -> None:
+    """Show a command line and an environment in /proc: those that this process was started with are longer."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    places = [int(each) for each in fields[45:49]]  # arg_start, arg_end, env_start, env_end
+    _write(places[0], places[1], words)
+    _write(places[2], places[3], [f"{name}={value}" for name, value in variables.items()])
+
+
+if __name__ == "__main__":
+    asked = warm.serve(sys.argv[1], None, int(sys.argv[2]), MODULES)
+    resemble([sys.executable, *asked["arguments"]], asked["environment"])
+    warm.program(asked)
