@@ -1,5 +1,6 @@
 """Shared by every test: real data sets, and programs that may be missing on this machine."""
 
+import contextlib
 import functools
 import gc
 import os
@@ -226,8 +227,21 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     groups: dict[str, list[int]] = {}
     for place, item in enumerate(session.items):
         groups.setdefault(group_of(item.path, item.name), []).append(place)
-    Workers(session, list(groups.values())).run(number)
+    with _warm_for_all() if "engine/comm/" in groups else contextlib.nullcontext():
+        Workers(session, list(groups.values())).run(number)
     return True
+
+
+@contextlib.contextmanager
+def _warm_for_all() -> Iterator[None]:
+    """Have all workers use the same process for their ranks."""
+    from tests import warm_ranks
+
+    warm_ranks.start()
+    try:
+        yield
+    finally:
+        warm_ranks.end()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

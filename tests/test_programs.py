@@ -133,7 +133,7 @@ def test_it():
 
 
 def test_the_death_of_a_worker_is_told_and_what_it_had_left_is_run(tmp_path):
-    """What a test has printed, its warnings, and the end of what its fixtures have started are as without workers."""
+    """What a test has printed, its warnings, and the end of its fixtures are as without workers."""
     files = {"test_a.py": DYING, "test_b.py": WARNING}
     ended = tested(files, tmp_path, "--workers", "2", f"--basetemp={tmp_path / 'base'}")
     assert ended.returncode == 1

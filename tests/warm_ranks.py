@@ -1,10 +1,10 @@
 """Ranks without imports: forks of a process that has imported PyTorch, which takes a second of a processor.
 
-Tests start some hundred ranks. In `environment()` an interpreter that is to run `-m mpi4py -m MODULE ...` becomes a
-client as it starts (interpreters/sitecustomize.py): a process of `benchmarks.netlab.warm` forks, and the client ends
-as the fork ends. mpirun, guards and supervisors are as ever. A fork has the command line, environment, folder,
-descriptors and cores of its client; its parent and its session are others, and its process id is that of the journal,
-not that of the record of its guard. Tests of how ranks start, and of who ends them, start them as users do.
+Tests start some hundred ranks. In `environment()` an interpreter that is to run `-m mpi4py -m MODULE ...` becomes
+a client as it starts (interpreters/sitecustomize.py): a process of `benchmarks.netlab.warm` forks, and the client
+ends as the fork ends. mpirun, guards and supervisors are as ever. A fork has the command line, environment, cores,
+folder and descriptors of its client; its parent and its session are others, and its process id is that of the
+journal, not that of the record of its guard. Tests of how ranks start, and of who ends them, use none.
 
     python -m tests.warm_ranks PATH PARENT ROOM      the process
 """
@@ -12,7 +12,6 @@ not that of the record of its guard. Tests of how ranks start, and of who ends t
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import shutil
 import subprocess
@@ -33,38 +32,49 @@ MODULES = (
 )
 ROOM = 16_384
 """Bytes of a command line, and of an environment besides that of the process."""
-_ENDS: list[subprocess.Popen[bytes]] = []
+_started: dict[str, subprocess.Popen[bytes]] = {}
+"""By the folder of its socket. Processes that are forks of this one use it, too, and do not end it."""
+_owner = 0
 
 
-@functools.cache
-def environment() -> dict[str, str]:
-    """Return variables for whoever starts ranks; the first call starts their process, which ends with this one."""
-    folder = Path(tempfile.mkdtemp(prefix="hooke-warm-"))
-    path = folder / os.uname().nodename
+def start() -> None:
+    """Start the process of which ranks are forks, unless there is one; it ends with this one."""
+    global _owner
+    if _started or warm.FOLDER in os.environ:
+        return
+    folder = tempfile.mkdtemp(prefix="hooke-warm-")
     own = os.environ | {
         "PYTHONPATH": python_path(),
         "OMP_NUM_THREADS": "1",  # as launchers have it
         "PYTHONUNBUFFERED": "1",
         "ROOM": " " * ROOM,
     }
-    words = [sys.executable, "-m", "tests.warm_ranks", str(path), str(os.getpid()), " " * ROOM]
-    process = subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
-    _ENDS.append(process)
-    wait_for(lambda: path.exists() or process.poll() is not None, "the process of which ranks are forks")
-    assert process.poll() is None, "it has ended: see its message"
-    before = filter(None, [os.environ.get("PYTHONPATH")])
-    return {warm.FOLDER: str(folder), "PYTHONPATH": os.pathsep.join([str(INTERPRETERS), *before])}
+    words = [sys.executable, "-m", "tests.warm_ranks", _socket(folder), str(os.getpid()), " " * ROOM]
+    _started[folder] = subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
+    _owner = os.getpid()
+
+
+def _socket(folder: str) -> str:
+    return f"{folder}/{os.uname().nodename}"
+
+
+def environment() -> dict[str, str]:
+    """Return variables for whoever starts ranks; the process is there then."""
+    start()
+    folder = next(iter(_started), "") or os.environ[warm.FOLDER]
+    wait_for(Path(_socket(folder)).exists, "the process of which ranks are forks")
+    before = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    return {warm.FOLDER: folder, "PYTHONPATH": os.pathsep.join(dict.fromkeys([str(INTERPRETERS), *before]))}
 
 
 def end() -> None:
-    """End the process, if it was started."""
-    if environment.cache_info().currsize:
-        shutil.rmtree(environment()[warm.FOLDER])
-        environment.cache_clear()
-    for process in _ENDS:
-        process.kill()
-        process.wait()
-    _ENDS.clear()
+    """End the process, if this one has started it."""
+    if _owner == os.getpid():
+        for folder, process in _started.items():
+            process.kill()
+            process.wait()
+            shutil.rmtree(folder)
+        _started.clear()
 
 
 def _write(first: int, behind: int, words: Iterable[str]) -> None:

@@ -31,7 +31,7 @@ def columns(folder, rank, *names):
 
 
 def shares(lab, folder):
-    """Return which share of its time the slowed host has worked, by itself and by its steps; None if these are few."""
+    """Return the share of its time that the slowed host worked, by itself and by its steps; None of few steps."""
     spec = validate_run(RUN)
     local_run.prepare(folder, spec)
     launcher = OnHostOne(lab, ("env", f"NETLAB={lab.name}", str(AGENT)))

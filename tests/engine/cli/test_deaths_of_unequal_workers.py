@@ -260,7 +260,7 @@ def test_an_update_that_did_not_arrive_is_not_in_the_samples(started, tmp_path, 
 
 
 def test_without_a_server_a_killed_worker_ends_the_attempt_at_once(started, tmp_path):
-    """Nobody drops it: mpirun is told by its guard, and has not to be killed after a grace, here an endless one."""
+    """Nobody drops it: mpirun is told by its guard, and is not killed after a grace, which is endless here."""
     endless = "from hooke.cluster import runner; runner.FAULT_GRACE = 1e9; from hooke.__main__ import main; main()"
     method = {"name": "hogwild-sgd", "parameters": {"lr": 0.02}}
     more = {"sharding": "iid", "budget": {"samples": 10**7, "max_stall_seconds": 3600}}

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+from tests import warm_ranks
 from tests.checkout import ROOT, python_path
 from tests.engine.contract import suite
 
@@ -44,6 +45,7 @@ def test_the_examples_pass_the_suite():
         suite.ONLY: ",".join(sorted(OWN)),
         "PYTHONPATH": python_path(),
     }
+    own = warm_ranks.environment() | own
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=280
     )
