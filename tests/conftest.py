@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import json
 import os
 import re
 import shutil
@@ -213,9 +214,9 @@ def warm_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("general").addoption(
-        "--workers", type=int, default=0, help="run groups of tests in so many forks of this process"
-    )
+    group = parser.getgroup("general")
+    group.addoption("--workers", type=int, default=0, help="run groups of tests in so many forks of this process")
+    group.addoption("--spent", help="write the processor seconds of each test to this file, with --workers")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -227,8 +228,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     groups: dict[str, list[int]] = {}
     for place, item in enumerate(session.items):
         groups.setdefault(group_of(item.path, item.name), []).append(place)
+    found = Workers(session, list(groups.values()))
     with _warm_for_all() if "engine/comm/" in groups else contextlib.nullcontext():
-        Workers(session, list(groups.values())).run(number)
+        found.run(number)
+    if place := session.config.getoption("spent"):
+        Path(place).write_text(json.dumps(found.spent, indent=0))
     return True
 
 

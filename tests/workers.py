@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -77,6 +78,13 @@ def _given(there: Connection) -> Iterator[int]:
         yield from group
 
 
+def _spent() -> tuple[float, float]:
+    """Return the processor seconds of this process, and of what it has started and waited for."""
+    both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, started = (each.ru_utime + each.ru_stime for each in both)
+    return own, started
+
+
 def _work(session: pytest.Session, there: Connection, name: str) -> NoReturn:
     told = None
     try:
@@ -87,8 +95,10 @@ def _work(session: pytest.Session, there: Connection, name: str) -> NoReturn:
             following = next(tests, None)
             item = session.items[current]
             after = None if following is None else session.items[following]
+            before = _spent()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-            there.send(("done", (current, reporting.reports, reporting.warnings)))
+            spent = [now - then for now, then in zip(_spent(), before, strict=True)]
+            there.send(("done", (current, reporting.reports, reporting.warnings, spent)))
             reporting.reports, reporting.warnings = [], []
             if session.shouldfail or session.shouldstop:
                 break
@@ -121,6 +131,8 @@ class Workers:
         self._left = sum(map(len, groups))
         self._living: dict[Connection, _Worker] = {}
         self._started = 0
+        self.spent: dict[str, list[float]] = {}
+        """Test -> processor seconds of its worker, and of what that has started for it and waited for."""
 
     def run(self, number: int) -> None:
         """Run all with as many processes; raises what the loop of pytest raises."""
@@ -175,9 +187,12 @@ class Workers:
             if told is not None:
                 raise RuntimeError(f"a worker could not go on:\n{told}")
 
-    def _done(self, worker: _Worker, test: int, reports: list[dict[str, Any]], said: list[Any]) -> None:
+    def _done(
+        self, worker: _Worker, test: int, reports: list[dict[str, Any]], said: list[Any], spent: list[float]
+    ) -> None:
         assert worker.tests.popleft() == test
         self._left -= 1
+        self.spent[self._session.items[test].nodeid] = spent
         config = self._session.config
         for text, file, line, when, nodeid in said:
             message = warnings.WarningMessage(text, UserWarning, file, line)
