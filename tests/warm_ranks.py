@@ -96,4 +96,5 @@ def resemble(words: list[str], variables: dict[str, str]) -> None:
 if __name__ == "__main__":
     asked = warm.serve(sys.argv[1], None, int(sys.argv[2]), MODULES)
     resemble([sys.executable, *asked["arguments"]], asked["environment"])
+    tempfile.tempdir = None  # that of the client's environment, which may name another one
     warm.program(asked)
