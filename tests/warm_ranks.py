@@ -30,8 +30,8 @@ MODULES = (
     *("hooke.comm.virtual.communicator", "hooke.catalogue.validation", "hooke.objective.loader"),
     *("hooke.objective.scorer", "hooke.objective.task", "hooke.objective.hogwild", "hooke.workloads.digits_mlp"),
 )
-ROOM = 16_384
-"""Bytes of a command line, and of an environment besides that of the process."""
+WORDS, VARIABLES = 4_096, 16_384
+"""Bytes that there are for a command line, and for an environment besides that of the process."""
 _started: dict[str, subprocess.Popen[bytes]] = {}
 """By the folder of its socket. Processes that are forks of this one use it, too, and do not end it."""
 _owner = 0
@@ -47,9 +47,9 @@ def start() -> None:
         "PYTHONPATH": python_path(),
         "OMP_NUM_THREADS": "1",  # as launchers have it
         "PYTHONUNBUFFERED": "1",
-        "ROOM": " " * ROOM,
+        "ROOM": " " * VARIABLES,
     }
-    words = [sys.executable, "-m", "tests.warm_ranks", _socket(folder), str(os.getpid()), " " * ROOM]
+    words = [sys.executable, "-m", "tests.warm_ranks", _socket(folder), str(os.getpid()), " " * WORDS]
     _started[folder] = subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
     _owner = os.getpid()
 
