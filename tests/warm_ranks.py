@@ -32,14 +32,12 @@ MODULES = (
 )
 WORDS, VARIABLES = 4_096, 16_384
 """Bytes that there are for a command line, and for an environment besides that of the process."""
-_started: dict[str, subprocess.Popen[bytes]] = {}
-"""By the folder of its socket. Processes that are forks of this one use it, too, and do not end it."""
-_owner = 0
+_started: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
+"""By the folder of its socket, with who has started it: forks of that process use it, too, and do not end it."""
 
 
 def start() -> None:
     """Start the process of which ranks are forks, unless there is one; it ends with this one."""
-    global _owner
     if _started or warm.FOLDER in os.environ:
         return
     folder = tempfile.mkdtemp(prefix="hooke-warm-")
@@ -50,8 +48,7 @@ def start() -> None:
         "ROOM": " " * VARIABLES,
     }
     words = [sys.executable, "-m", "tests.warm_ranks", _socket(folder), str(os.getpid()), " " * WORDS]
-    _started[folder] = subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
-    _owner = os.getpid()
+    _started[folder] = os.getpid(), subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
 
 
 def _socket(folder: str) -> str:
@@ -69,12 +66,12 @@ def environment() -> dict[str, str]:
 
 def end() -> None:
     """End the process, if this one has started it."""
-    if _owner == os.getpid():
-        for folder, process in _started.items():
+    for folder, (owner, process) in list(_started.items()):
+        if owner == os.getpid():
+            del _started[folder]
             process.kill()
             process.wait()
             shutil.rmtree(folder)
-        _started.clear()
 
 
 def _write(first: int, behind: int, words: Iterable[str]) -> None:

@@ -83,8 +83,9 @@ def started(spec, tmp_path, monkeypatch, warm_ranks):
     monkeypatch.setenv("NOTES", str(notes))
     folder, begun = tmp_path / "out", []
 
-    def start(*more, program=command(), **changes):
-        arguments = [*program, "run", spec(**RUN | changes), "--run-dir", folder, "--json", *more]
+    def start(*more, program=None, **changes):
+        options = ["run", spec(**RUN | changes), "--run-dir", folder, "--json", *more]
+        arguments = [*program, *options] if program else command(*options)
         begun.append(subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         return begun[-1], folder
 
