@@ -74,14 +74,14 @@ def _find_command(program: str) -> str | None:
 
 
 def _find_browser() -> str | None:
-    from playwright.sync_api import sync_playwright
+    names = ("chromium", "chromium-browser", "google-chrome")
+    if found := next((path for path in map(shutil.which, names) if path), None):
+        return found
+    from playwright.sync_api import sync_playwright  # starts Node.js to tell where its own one is
 
     with sync_playwright() as play:
         bundled = Path(play.chromium.executable_path)
-    if bundled.exists():
-        return str(bundled)
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for path in map(shutil.which, names) if path), None)
+    return str(bundled) if bundled.exists() else None
 
 
 def _find_cuda() -> str | None:
