@@ -4,7 +4,7 @@ Tests start some hundred ranks. In `environment()` an interpreter that is to run
 a client as it starts (interpreters/sitecustomize.py): a process of `benchmarks.netlab.warm` forks, and the client
 ends as the fork ends. mpirun, guards and supervisors are as ever. A fork has the command line, environment, cores,
 folder and descriptors of its client; its parent and its session are others, and its process id is that of the
-journal, not that of the record of its guard. Tests of how ranks start, and of who ends them, use none.
+journal, not that of the record of its guard. Some tests start ranks as users do, so that these are tried, too.
 
     python -m tests.warm_ranks PATH PARENT ROOM      the process
 """

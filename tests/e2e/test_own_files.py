@@ -4,7 +4,6 @@ import hashlib
 
 from instances import runs, submit
 
-from tests import warm_ranks
 from tests.engine.spec.test_own_files import ALGORITHM, WORKLOAD
 from tests.waiting import wait_for
 
@@ -35,7 +34,7 @@ def test_own_files_run_and_a_changed_one_is_refused(hooke, tmp_path):
         file.parent.mkdir(parents=True)
         file.write_text(text)
     (folder / "algorithms" / "broken.py").write_text("1 / 0\n")
-    up = hooke("up", environment=warm_ranks.environment() | {"HOOKE_PATH": str(folder)})
+    up = hooke("up", environment={"HOOKE_PATH": str(folder)})
     with up.ready() as client:
         mine = wait_for(lambda: offered(client, "algorithms", "my-descent"), "the report of the file")
         digest = hashlib.sha256(method.read_bytes()).hexdigest()
