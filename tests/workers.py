@@ -120,7 +120,6 @@ class _Worker:
     pid: int
     tests: deque[int] = field(default_factory=deque)
     """What it has been given and has not done, the one that it runs first."""
-    ended: bool = False
 
 
 class Workers:
@@ -169,11 +168,7 @@ class Workers:
         try:
             kind, told = here.recv()
         except (EOFError, ConnectionError):
-            here.close()
-            del self._living[here]
-            _, status = os.waitpid(worker.pid, 0)
-            if not worker.ended:
-                self._died(worker, os.waitstatus_to_exitcode(status))
+            self._died(worker, self._ended(here))
             return
         if kind == "next":
             group = self._groups.popleft() if self._groups else []
@@ -183,14 +178,20 @@ class Workers:
         elif kind == "done":
             self._done(worker, *told)
         else:
-            worker.ended = True
+            self._ended(here)
             if told is not None:
                 raise RuntimeError(f"a worker could not go on:\n{told}")
+
+    def _ended(self, here: Connection) -> int:
+        """Wait for the end of a worker; return its exit status."""
+        here.close()
+        _, status = os.waitpid(self._living.pop(here).pid, 0)
+        return os.waitstatus_to_exitcode(status)
 
     def _done(
         self, worker: _Worker, test: int, reports: list[dict[str, Any]], said: list[Any], spent: list[float]
     ) -> None:
-        assert worker.tests.popleft() == test
+        worker.tests.remove(test)
         self._left -= 1
         self.spent[self._session.items[test].nodeid] = spent
         config = self._session.config
