@@ -30,7 +30,7 @@ def test_there():
 """
 
 
-def tested(files, folder, *options, environment=None):
+def outcome_of(files, folder, *options, environment=None):
     """Run pytest on these files in a folder, with the conftest.py of these tests."""
     for name, text in files.items():
         (folder / "tests" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def tested(files, folder, *options, environment=None):
     ],
 )
 def test_required_programs(tmp_path, require, outcome):
-    done = tested({"test_needs.py": TEST}, tmp_path, environment={"HOOKE_REQUIRE": require})
+    done = outcome_of({"test_needs.py": TEST}, tmp_path, environment={"HOOKE_REQUIRE": require})
     assert outcome in done.stdout, done.stdout
     assert "'hooke-no-such-program' is not installed" in done.stdout
     assert done.returncode == (1 if "error" in outcome else 0)
@@ -92,7 +92,7 @@ def test_a_group_runs_on_one_worker(tmp_path):
     ):
         begin = f"import os, pytest\n{mark}@pytest.mark.parametrize('n', range(6))\n"
         files[name] = f"{begin}def test_it(n{kind}, record_property):\n{told}"
-    ended = tested(files, tmp_path, "--workers", "3", f"--junit-xml={tmp_path / 'found.xml'}")
+    ended = outcome_of(files, tmp_path, "--workers", "3", f"--junit-xml={tmp_path / 'found.xml'}")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     workers = defaultdict(set)
     for case in ElementTree.parse(tmp_path / "found.xml").iter("testcase"):
@@ -135,13 +135,13 @@ def test_it():
 def test_the_death_of_a_worker_is_told_and_what_it_had_left_is_run(tmp_path):
     """What a test has printed, its warnings, and the end of its fixtures are as without workers."""
     files = {"test_a.py": DYING, "test_b.py": WARNING}
-    ended = tested(files, tmp_path, "--workers", "2", f"--basetemp={tmp_path / 'base'}")
+    ended = outcome_of(files, tmp_path, "--workers", "2", f"--basetemp={tmp_path / 'base'}")
     assert ended.returncode == 1
-    assert re.search(r"test_a.py::test_dying - its worker ended with SIGKILL while this test ran", ended.stdout)
+    assert re.search(r"_ test_dying _+\nits worker ended with SIGKILL while this test ran\n", ended.stdout)
     assert re.search(r"assert not .to be told.", ended.stdout)
     assert re.search(r"told by w\d", ended.stdout)
-    assert "mind this" in ended.stdout
-    assert "2 failed, 2 passed, 1 warning" in ended.stdout
+    assert "test_b.py:5: UserWarning: mind this" in ended.stdout
+    assert "2 failed, 2 passed" in ended.stdout
     assert "not of interest" not in ended.stdout
     assert len(list(tmp_path.glob("base/w*/ended"))) == 1, "the one that died could not"
 
@@ -149,6 +149,6 @@ def test_the_death_of_a_worker_is_told_and_what_it_had_left_is_run(tmp_path):
 def test_the_first_failure_ends_all_if_that_is_asked(tmp_path):
     slow = "import time\n\ndef test_slow():\n    time.sleep(600)\n"
     files = {"test_a.py": "def test_wrong():\n    assert False\n", "test_b.py": slow}
-    ended = tested(files, tmp_path, "--workers", "2", "-x")
+    ended = outcome_of(files, tmp_path, "--workers", "2", "-x")
     assert "stopping after 1 failures" in ended.stdout
     assert ended.returncode == 1

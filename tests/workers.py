@@ -36,7 +36,7 @@ class Reporting:
         self._config = config
         self._tw = create_terminal_writer(config, sys.stderr)  # where plugins look for it
         self.reports: list[dict[str, Any]] = []
-        self.warnings: list[tuple[str, str, int, str, str]] = []
+        self.warnings: list[tuple[str, str, str, int, str, str]] = []
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -45,8 +45,8 @@ class Reporting:
 
     @pytest.hookimpl
     def pytest_warning_recorded(self, warning_message: warnings.WarningMessage, when: str, nodeid: str) -> None:
-        text = f"{warning_message.category.__name__}: {warning_message.message}"
-        self.warnings.append((text, warning_message.filename, warning_message.lineno, when, nodeid))
+        told = warning_message.category.__name__, str(warning_message.message), warning_message.filename
+        self.warnings.append((*told, warning_message.lineno, when, nodeid))
 
 
 def _separate(config: pytest.Config, name: str) -> Reporting:
@@ -135,6 +135,8 @@ class Workers:
 
     def run(self, number: int) -> None:
         """Run all with as many processes; raises what the loop of pytest raises."""
+        if "mpi4py.MPI" in sys.modules:
+            raise RuntimeError("MPI has begun, and forks cannot go on with it: which test file imports mpi4py.MPI?")
         self._session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         try:
             for _ in range(min(number, len(self._groups))):
@@ -195,8 +197,8 @@ class Workers:
         self._left -= 1
         self.spent[self._session.items[test].nodeid] = spent
         config = self._session.config
-        for text, file, line, when, nodeid in said:
-            message = warnings.WarningMessage(text, UserWarning, file, line)
+        for name, text, file, line, when, nodeid in said:
+            message = warnings.WarningMessage(text, type(name, (Warning,), {}), file, line)
             config.hook.pytest_warning_recorded.call_historic(
                 kwargs={"warning_message": message, "when": when, "nodeid": nodeid, "location": None}
             )
