@@ -136,7 +136,7 @@ class Workers:
     def run(self, number: int) -> None:
         """Run all with as many processes; raises what the loop of pytest raises."""
         if "mpi4py.MPI" in sys.modules:
-            raise RuntimeError("MPI has begun, and forks cannot go on with it: which test file imports mpi4py.MPI?")
+            raise RuntimeError("MPI has begun, which forks cannot use: which test file imports mpi4py.MPI?")
         self._session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
         try:
             for _ in range(min(number, len(self._groups))):
