@@ -12,6 +12,7 @@ journal, not that of the record of its guard. Some tests start ranks as users do
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from pkgutil import iter_modules
 
 from benchmarks.netlab import warm
 from tests.checkout import ROOT, python_path
@@ -28,8 +30,11 @@ INTERPRETERS = Path(__file__).with_name("interpreters")
 MODULES = (
     *("torch", "numpy", "scipy.special", "pydantic", "psutil", "hooke.loop.train", "hooke.comm.wrappers.timed"),
     *("hooke.comm.virtual.communicator", "hooke.catalogue.validation", "hooke.objective.loader"),
-    *("hooke.objective.scorer", "hooke.objective.task", "hooke.objective.hogwild", "hooke.workloads.digits_mlp"),
+    *("hooke.objective.scorer", "hooke.objective.task", "hooke.objective.hogwild", "hooke.objective.flat"),
+    *("hooke.objective.given", "hooke.objective.models.layers", "hooke.objective.replayed"),
 )
+PACKAGES = ("hooke.algorithms", "hooke.workloads")
+"""All of whose modules a rank imports to find its own."""
 WORDS, VARIABLES = 4_096, 16_384
 """Bytes that there are for a command line, and for an environment besides that of the process."""
 _started: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
@@ -90,8 +95,15 @@ def resemble(words: list[str], variables: dict[str, str]) -> None:
     _write(places[2], places[3], [f"{name}={value}" for name, value in variables.items()])
 
 
+def modules() -> list[str]:
+    """Return what is imported before the forks."""
+    packages = map(importlib.import_module, PACKAGES)
+    found = (each for package in packages for each in iter_modules(package.__path__, f"{package.__name__}."))
+    return [*MODULES, *(each.name for each in found)]
+
+
 if __name__ == "__main__":
-    asked = warm.serve(sys.argv[1], None, int(sys.argv[2]), MODULES)
+    asked = warm.serve(sys.argv[1], None, int(sys.argv[2]), modules())
     resemble([sys.executable, *asked["arguments"]], asked["environment"])
     tempfile.tempdir = None  # that of the client's environment, which may name another one
     warm.program(asked)

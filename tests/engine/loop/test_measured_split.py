@@ -147,6 +147,7 @@ def ran(folder):
     return sizes, json.loads(found.stdout)["speeds"][1]
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_real_workers_measure_themselves(tmp_path):
     """Before the run as in it: 8 and 2, unless others take a core all the while, which is tried again twice."""
     seen = []
