@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections import deque
@@ -27,6 +28,8 @@ from _pytest.config import create_terminal_writer
 
 WORKER = "TESTS_WORKER"
 """Environment variable of a worker, and of what it starts: its name, which is that of its folder."""
+PATIENCE = 30.0
+"""Seconds that workers have to end what their fixtures have started, where a test or an error ends all."""
 
 
 class Reporting:
@@ -223,12 +226,18 @@ class Workers:
             self._start()
 
     def _stop(self, interrupted: bool) -> None:
-        """End what lives: each ends what its fixtures have started. A terminal has interrupted all of them."""
+        """End what lives: each ends what its fixtures have started. A terminal has interrupted all of them.
+
+        A shell lets what it starts in the background ignore interrupts: then they are killed after a while.
+        """
         for here, worker in self._living.items():
             here.close()
             if not interrupted:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker.pid, signal.SIGINT)
+                os.kill(worker.pid, signal.SIGINT)  # not yet waited for: its pid cannot have been reused
+        until = time.monotonic() + PATIENCE
         for worker in self._living.values():
-            os.waitpid(worker.pid, 0)
+            while os.waitpid(worker.pid, os.WNOHANG) == (0, 0):
+                time.sleep(0.05)
+                if time.monotonic() > until:
+                    os.kill(worker.pid, signal.SIGKILL)
         self._living.clear()
