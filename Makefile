@@ -38,9 +38,13 @@ PICTURES ?=
 VENV := .venv
 # Five where there are two cores or more: tests of processes wait for them, so that fewer leave cores idle (83% busy with 4).
 WORKERS := $(shell n=$$(nproc); echo $$((n < 2 ? 2 : 5)))
-# By itself pip compiles all modules of all packages: half of them are tests of theirs, or never imported.
+# By itself pip compiles all modules of all packages: most of them are tests of theirs, or never imported by Hooke.
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check --no-input --no-compile -c constraints.txt
-NEVER := /(tests|sympy|mpmath|networkx|torch/(_dynamo|_inductor|testing/_internal))/
+OF_TORCH := _dynamo|_inductor|_numpy|_vendor|onnx|testing/_internal|ao/(ns|pruning|quantization/fx)|utils/(benchmark|hipify|tensorboard)
+OF_TORCH := $(OF_TORCH)|distributed/(_shard|_tools|checkpoint|elastic|fsdp|pipelining|tensor)
+OF_SCIPY := cluster|datasets|fft|fftpack|integrate|interpolate|io|ndimage|odr|optimize|signal|spatial|stats
+NEVER := tests|sympy|mpmath|networkx|lexers|distutils|f2py|setuptools|numba/cuda|sqlalchemy/testing
+NEVER := /($(NEVER)|torch/($(OF_TORCH))|scipy/($(OF_SCIPY)))/
 COMPILE := $(VENV)/bin/python -m compileall -qq -x "$(NEVER)" $(VENV)/lib
 STEP := @scripts/step
 ABREAST = $(if $(findstring -j,$(MAKEFLAGS)),,-j2)
@@ -78,7 +82,7 @@ test: ## Check and test everything
 # Some of them look at the dashboard. Where the dashboard's own tests fail meanwhile, make says so, and ends with it.
 test-python: check-python $(DASHBOARD)
 	@$(VENV)/bin/python -m compileall -q engine/hooke api/hooke_api audit benchmarks # once, not by every worker
-	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
+	@$(VENV)/bin/python -m pytest $(or $(TESTS),--workers $(WORKERS))
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD, DEVICE=cuda)
 	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE) --at-once 4)

@@ -3,11 +3,12 @@
 import contextlib
 import functools
 import gc
-import importlib
+import json
 import os
 import re
 import shutil
 import ssl
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+
+from tests.workers import Workers
 
 settings.register_profile(
     "hooke",
@@ -71,14 +74,14 @@ def _find_command(program: str) -> str | None:
 
 
 def _find_browser() -> str | None:
-    from playwright.sync_api import sync_playwright
+    names = ("chromium", "chromium-browser", "google-chrome")
+    if found := next((path for path in map(shutil.which, names) if path), None):
+        return found
+    from playwright.sync_api import sync_playwright  # starts Node.js to tell where its own one is
 
     with sync_playwright() as play:
         bundled = Path(play.chromium.executable_path)
-    if bundled.exists():
-        return str(bundled)
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return next((path for path in map(shutil.which, names) if path), None)
+    return str(bundled) if bundled.exists() else None
 
 
 def _find_cuda() -> str | None:
@@ -134,21 +137,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
-def import_apart(config: pytest.Config) -> None:
-    """Import the test files, each worker from another one on, so that each is compiled by one of them, not by all.
-
-    In a fresh checkout pytest rewrites every assertion of every file, and keeps the result on disk.
-    """
-    worker: dict[str, str] | None = getattr(config, "workerinput", None)
-    if worker is None:
-        return
-    files = sorted(Path(__file__).parent.rglob("test_*.py"))
-    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
-    for file in (*files[first:], *files[:first]):
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
-            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
-
-
 LONG = 20_000
 """Characters of two texts from which on pytest does not compare every one of them with every other."""
 
@@ -176,7 +164,6 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
-    import_apart(session.config)
     try:
         return (yield)
     finally:
@@ -210,22 +197,55 @@ def _authorities_are_read_once() -> Iterator[None]:
         yield
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Have one worker run all of a group, also its session fixtures then.
+@pytest.fixture(scope="session", autouse=True)
+def _warm_ranks_end() -> Iterator[None]:
+    yield
+    if (used := sys.modules.get("tests.warm_ranks")) is not None:
+        used.end()
 
-    Not `--dist loadgroup`: pytest-xdist 3.8 keeps groups in an attribute of tests that pytest 9.2 does not read,
-    and runs every test by itself without a word.
-    """
-    from xdist.scheduler import LoadScopeScheduling
 
-    class Groups(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            path, _, test = nodeid.partition("::")
-            return group_of(config.rootpath / path, test)
+@pytest.fixture
+def warm_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ranks that a test starts begin without imports (tests/warm_ranks.py)."""
+    from tests.warm_ranks import environment
 
-    config.option.loadscopereorder = False  # by what they cost, not by how many they are
-    return Groups(config, log)
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("general")
+    group.addoption("--workers", type=int, default=0, help="run groups of tests in so many forks of this process")
+    group.addoption("--spent", help="write the processor seconds of each test to this file, with --workers")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Have one worker run all of a group, also its session fixtures then. None: as pytest does without workers."""
+    number = session.config.getoption("workers", 0)
+    if not number or session.config.option.collectonly or session.testsfailed:
+        return None
+    groups: dict[str, list[int]] = {}
+    for place, item in enumerate(session.items):
+        groups.setdefault(group_of(item.path, item.name), []).append(place)
+    found = Workers(session, list(groups.values()))
+    with _warm_for_all() if "engine/comm/" in groups else contextlib.nullcontext():
+        found.run(number)
+    if place := session.config.getoption("spent"):
+        Path(place).write_text(json.dumps(found.spent, indent=0))
+    return True
+
+
+@contextlib.contextmanager
+def _warm_for_all() -> Iterator[None]:
+    """Have all workers use the same process for their ranks."""
+    from tests import warm_ranks
+
+    warm_ranks.start()
+    try:
+        yield
+    finally:
+        warm_ranks.end()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -52,24 +52,29 @@ def client(arguments: Sequence[str]) -> NoReturn:
     """Run a program in a fork of the process of this host; end as it ends."""
     descriptors = [0, 1, 2, *([int(os.environ[PASSED])] if os.environ.get(PASSED, "").isdigit() else [])]
     asked = {"arguments": list(arguments), "environment": dict(os.environ), "folder": os.getcwd()}  # noqa: PTH109
-    text = json.dumps(asked | {"descriptors": descriptors}).encode()
+    asked |= {"descriptors": descriptors, "cores": sorted(os.sched_getaffinity(0))}
+    text = json.dumps(asked).encode()
     path = f"{os.environ[FOLDER]}/{os.uname().nodename}"
     with socket.socket(socket.AF_UNIX) as there:
-        for number in FORWARDED:
-            signal.signal(number, lambda number, _: there.sendall(bytes([number])))
         there.connect(path)
         socket.send_fds(there, [len(text).to_bytes(LENGTH, "big")], descriptors)
         there.sendall(text)
+        for number in FORWARDED:  # before, they mean to this process what they mean to an interpreter that starts
+            signal.signal(number, lambda number, _: there.sendall(bytes([number])))
         told = there.recv(LENGTH)
     code = int.from_bytes(told, "big", signed=True) if len(told) == LENGTH else 1
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if code != -signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code & 0xFF)
 
 
-def serve(path: str, core: int, parent: int) -> dict[str, Any]:
-    """Serve clients of this host until its parent ends; in a fork, return what it is to run."""
+def serve(path: str, core: int | None, parent: int, modules: Sequence[str] = MODULES) -> dict[str, Any]:
+    """Serve clients of this host until its parent ends; in a fork, return what it is to run.
+
+    Without a `core` to be pinned to, forks may use the cores of their clients.
+    """
     import gc
     import importlib
 
@@ -78,8 +83,9 @@ def serve(path: str, core: int, parent: int) -> dict[str, Any]:
 
     die_with_parent(signal.SIGKILL, parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that keeps it
-    affinity.pin({core})
-    for module in MODULES:
+    if core is not None:
+        affinity.pin({core})
+    for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
     gc.collect()
@@ -105,6 +111,8 @@ def serve(path: str, core: int, parent: int) -> dict[str, Any]:
             if pid == 0:
                 die_with_parent(signal.SIGKILL, server)
                 _become(asked, descriptors, [awake, wake, asking.detach(), there.detach()], clients)
+                if core is None:
+                    os.sched_setaffinity(0, asked["cores"])
                 return asked
             clients[pid] = there
             for each in descriptors:

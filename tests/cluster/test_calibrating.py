@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import httpx
 import psutil
+import pytest
 from hooke.calibration.documents import Calibration
 from hooke.cluster import calibrating
 from hooke.cluster.agent_client import Refused
@@ -28,6 +29,7 @@ class Client:
         self.reports.append(report)
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_it_measures_once_and_repeats_its_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrating, "_RETRY_SECONDS", 0.01)
     client, home = Client(failures=2), Home(tmp_path)
@@ -52,6 +54,7 @@ def test_a_failure_says_what_the_command_said(tmp_path):
     assert "no-such-workload" in client.reports[-1].why
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_cancelled_calibration_leaves_nothing(tmp_path):
     client, home = Client(), Home(tmp_path)
     order = CalibrationOrder(id="cal_3", workers=2, workloads=[], seconds=60)

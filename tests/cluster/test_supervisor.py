@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hooke.cluster.places import write_atomically
 
-from tests.cluster.bench import BRIEF, Tree, kill9, only_child, spec
+from tests.cluster.bench import BRIEF, FAST, Tree, kill9, only_child, spec
 from tests.waiting import LIMIT, wait_for
 
 
@@ -93,9 +93,8 @@ def test_a_rank_that_is_stopped_ends_the_run_with_its_name(bench, budget, said):
     name = bench.run_name()
     document = spec() | {"budget": {"samples": 1000, **budget}}
     # by itself: a busy test might stop it only once its time is over
-    run, supervisor = bench.start(
-        "--steps", "100000", "--fault", "1:5:stopped", runs=[name], specs={name: document}
-    )
+    more = {"runs": [name], "specs": {name: document}, "timing": FAST.model_copy(update={"backstop": 8.0})}
+    run, supervisor = bench.start("--steps", "100000", "--fault", "1:5:stopped", **more)
     bench.finish(supervisor)
     end = bench.api.end(run)
     assert end.state == "failed_infra"

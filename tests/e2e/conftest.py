@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # instances.py: help shared by t
 
 from instances import Running
 
-from tests import waiting
+from tests import waiting, warm_ranks
 from tests.api.databases import sqlite_template  # fixtures count where they are imported
 
 __all__ = ["sqlite_template"]
@@ -24,7 +24,8 @@ def free_port():
 def hooke(tmp_path, free_port, sqlite_template):
     """Return a function that starts `hooke ...`; everything it started is gone after the test.
 
-    Over a migrated database, unless it is the `first` start of all.
+    Over a migrated database, unless it is the `first` start of all. Ranks of a demonstration start as for a user,
+    those of a platform without imports.
     """
     started = []
 
@@ -32,7 +33,8 @@ def hooke(tmp_path, free_port, sqlite_template):
         *arguments: str, home: str = "home", port: int | None = free_port, environment=None, first: bool = False
     ) -> Running:
         database = None if first else sqlite_template
-        made = Running(tmp_path / home, *arguments, port=port, environment=environment, database=database)
+        own = ({} if "demo" in arguments else warm_ranks.environment()) | (environment or {})
+        made = Running(tmp_path / home, *arguments, port=port, environment=own, database=database)
         started.append(made)
         return made
 

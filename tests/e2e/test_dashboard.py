@@ -8,6 +8,7 @@ from browsing import opened, running
 from instances import Running
 from playwright.sync_api import Page, expect
 
+from tests import warm_ranks
 from tests.waiting import LIMIT, free_port
 
 pytestmark = pytest.mark.needs("browser")
@@ -25,7 +26,9 @@ def chromium(program_path):
 @pytest.fixture(scope="module")
 def platform(tmp_path_factory, sqlite_template):
     """Return a running `hooke up` without experiments, for a stranger and then for the first users."""
-    up = Running(tmp_path_factory.mktemp("up") / "home", "up", port=free_port(), database=sqlite_template)
+    home = tmp_path_factory.mktemp("up") / "home"
+    more = {"database": sqlite_template, "environment": warm_ranks.environment()}
+    up = Running(home, "up", port=free_port(), **more)
     up.ready().close()
     yield up
     up.stop()

@@ -30,6 +30,7 @@ from journeys import (
 )
 from playwright.sync_api import expect
 
+from tests import warm_ranks
 from tests.waiting import LIMIT, free_port, wait_for
 
 pytestmark = pytest.mark.needs("browser")
@@ -38,7 +39,9 @@ pytestmark = pytest.mark.needs("browser")
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory, sqlite_template):
     """Start a platform on which one run fails at once, and then twelve are compared."""
-    up = Running(tmp_path_factory.mktemp("journeys") / "home", "up", port=free_port(), database=sqlite_template)
+    home = tmp_path_factory.mktemp("journeys") / "home"
+    more = {"database": sqlite_template, "environment": warm_ranks.environment()}
+    up = Running(home, "up", port=free_port(), **more)
     try:
         with up.ready() as client:
             failing = submit(client, WITHOUT_DATA)

@@ -202,10 +202,12 @@ def test_processor_time_is_limited_and_waiting_is_not():
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1.5)"])
     busy = "while True: pass"
     call = f"sys.exit(subprocess.call([sys.executable, '-c', {busy!r}]))"
-    nested = f"import subprocess, sys, time; time.sleep(0.3); {call}"
-    computing = [subprocess.Popen([sys.executable, "-c", program]) for program in (busy, nested)]
+    nested = f"import subprocess, sys; sys.stdin.read(); {call}"
+    computing = [subprocess.Popen([sys.executable, "-c", each], stdin=subprocess.PIPE) for each in (busy, nested)]
     for process in (asleep, *computing):
         running.limit_processor_time(process.pid, 1)
+    for process in computing:
+        process.stdin.close()
     assert [process.wait(120) for process in computing] == [-signal.SIGXCPU, 256 - signal.SIGXCPU]
     assert asleep.wait() == 0
     running.limit_processor_time(asleep.pid, 1)  # has ended: nothing to do

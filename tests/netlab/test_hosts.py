@@ -97,7 +97,7 @@ def test_ranks_run_on_hosts_without_ssh(lab, tmp_path):
 
 
 def test_a_host_cut_off_in_mid_run_is_told_as_such_and_nothing_is_left(lab, ssh, tmp_path):
-    launcher = OnHostOne(lab, ssh, silent=4.0)
+    launcher = OnHostOne(lab, ssh, silent=12.0)  # a busy machine keeps answers for seconds
     run = started(tmp_path / "run", launcher, 100_000)
     wait_for(lambda: run.poll() and run.witness.all_started and run.witness.stepped, "steps")
     assert [run.witness.started[rank].host for rank in (0, 1)] == [f"{lab.name}-1", f"{lab.name}-2"]

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import time
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +36,7 @@ def hosts(lab):
 
 
 def test_a_warm_run_has_the_bits_of_any_other(hosts, tmp_path):
-    began = time.monotonic()
     report, found = running.hooke(hosts, validate_run(DOCUMENT), tmp_path / "run", save=tmp_path / "final.npz")
-    took = time.monotonic() - began
     assert report.state == "succeeded", report.why
     assert not found["oversubscribed"] or len(os.sched_getaffinity(0)) < 2
     virtual = run_spec_virtual(validate_run(DOCUMENT | {"world": "virtual", "virtual": {}}))
@@ -49,7 +46,6 @@ def test_a_warm_run_has_the_bits_of_any_other(hosts, tmp_path):
         json.loads(path.read_text().splitlines()[0]) for path in sorted((tmp_path / "run").glob("journal.*"))
     ]
     assert [each["host"] for each in starts] == [f"{hosts.name}-1", f"{hosts.name}-2"]
-    assert took < 60
 
 
 def test_any_program_ends_as_its_fork_ends(hosts, tmp_path):

@@ -13,6 +13,7 @@ from hooke.cluster.places import Home
 from hooke.cluster.processes import members, sweep
 from hooke.spec.journal import records, unpack
 
+from tests import warm_ranks
 from tests.waiting import LIMIT, free_port, wait_for
 
 LEASE = 12.0
@@ -57,6 +58,7 @@ class Site:
             "HOOKE_PROBE_SECONDS": "1",
             "HOOKE_PATH": str(Path(__file__).with_name("own")),
         }
+        self.environment |= warm_ranks.environment()
         self.processes = {}
         options = ["--port", "0", "--unixsocket", f"{path}/redis.sock", "--save", "", "--dir", str(path)]
         self.start("redis", [redis_server, *options])

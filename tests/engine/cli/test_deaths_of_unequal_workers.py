@@ -4,12 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import time
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-from hooke.cluster.runner import FAULT_GRACE
 from hooke.spec.events import Steps
 from hooke.spec.journal import records
 
@@ -74,7 +73,7 @@ MERGED = {
 
 
 @pytest.fixture
-def started(spec, tmp_path, monkeypatch):
+def started(spec, tmp_path, monkeypatch, warm_ranks):
     """Return a function that starts the run, and its folder."""
     own, notes = tmp_path / "own", tmp_path / "notes"
     (own / "workloads").mkdir(parents=True)
@@ -84,8 +83,9 @@ def started(spec, tmp_path, monkeypatch):
     monkeypatch.setenv("NOTES", str(notes))
     folder, begun = tmp_path / "out", []
 
-    def start(*more, **changes):
-        arguments = command("run", spec(**RUN | changes), "--run-dir", folder, "--json", *more)
+    def start(*more, program=None, **changes):
+        options = ["run", spec(**RUN | changes), "--run-dir", folder, "--json", *more]
+        arguments = [*program, *options] if program else command(*options)
         begun.append(subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         return begun[-1], folder
 
@@ -261,18 +261,16 @@ def test_an_update_that_did_not_arrive_is_not_in_the_samples(started, tmp_path, 
 
 
 def test_without_a_server_a_killed_worker_ends_the_attempt_at_once(started, tmp_path):
-    """Nobody drops it: mpirun is told by its guard, and has not to be killed after a grace."""
+    """Nobody drops it: mpirun is told by its guard, and is not killed after a grace, which is endless here."""
+    endless = "from hooke.cluster import runner; runner.FAULT_GRACE = 1e9; from hooke.__main__ import main; main()"
     method = {"name": "hogwild-sgd", "parameters": {"lr": 0.02}}
-    more = {"sharding": "iid", "budget": {"samples": 10**7}}
+    more = {"sharding": "iid", "budget": {"samples": 10**7, "max_stall_seconds": 3600}}
+    more |= {"program": (sys.executable, "-c", endless)}
     process, folder = started(algorithm=method, on_bad_worker="drop", checkpoint_every=None, **more)
     wait_for(lambda: len(picked(tmp_path, folder, 1)) > 8, "work of the worker")
     os.kill(next(iter(records(folder / "journal.1.jsonl"))).pid, signal.SIGKILL)
-    wait_for(lambda: set(processes_of(folder)) <= {process.pid}, "the end of all but the command")
-    ended = time.monotonic()
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1 and "SIGKILL" in err
-    killed = json.loads((folder / "exit.1.json").read_text())["monotonic"]
-    assert ended - killed < FAULT_GRACE
     assert processes_of(folder) == []
 
 

@@ -9,6 +9,7 @@ from hooke.spec.journal import records
 VIRTUAL = {"world": "virtual", "virtual": {"compute_seconds_per_sample": 1e-5}}
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_the_virtual_world_says_that_its_compute_time_is_made_up(hooke, spec, tmp_path):
     """Of three workers and a server, whose figures and vectors are kept apart."""
     file = spec(algorithm={"name": "async-easgd", "parameters": {"lr": 0.1, "rho": 0.5}}, workers=3)
@@ -32,6 +33,7 @@ def test_the_virtual_world_says_that_its_compute_time_is_made_up(hooke, spec, tm
         assert not np.array_equal(arrays["center"], arrays["worker_0"])
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_calibration_measures_it_here(hooke, spec, tmp_path):
     ended = hooke("run", spec(), "--world", "virtual", "--calibrate", "--json", "--run-dir", tmp_path / "out")
     assert ended.status == 0, ended.err
@@ -50,6 +52,7 @@ def test_calibration_is_refused_where_it_makes_no_sense(refused, spec, options):
     assert "--calibrate" in refused("run", spec(), "--calibrate", *options).err
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_target_met_at_the_start_is_said(hooke, spec):
     file = spec(target={"value": 0.01}, **VIRTUAL)
     found = hooke("run", file, "--json")
@@ -59,6 +62,7 @@ def test_a_target_met_at_the_start_is_said(hooke, spec):
     assert "the target was met before the first step: the time to it is 0" in found.json["remarks"]
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_what_was_warned_of_is_said_behind_the_end(hooke, spec, tmp_path):
     temporary = tmp_path / "tmp"
     temporary.mkdir()

@@ -56,6 +56,7 @@ def test_json_result_equals_the_journals(hooke, spec, tmp_path):
     assert processes_of(folder) == []
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
     """One worker of plain SGD against torch.optim on torch.nn, with nothing of ours but data and indices."""
     file = spec(algorithm={"name": "sgd", "parameters": {"lr": 0.1}}, workers=1, **VIRTUAL)
@@ -91,6 +92,7 @@ def test_table_and_saved_weights_equal_a_plain_loop(hooke, spec, tmp_path):
     assert "scored once" in line
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_same_seed_same_weights_and_options_override(hooke, spec, tmp_path):
     file, path = spec(seed=5), tmp_path / "saved.npz"
     ended = hooke("run", file, "--world", "virtual", "--workers", 3, "--seed", 4, "--save", path)
@@ -135,6 +137,7 @@ def test_a_folder_in_use_is_refused(hooke, spec, tmp_path):
     assert "no complete checkpoint" in again.err
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_divergence_is_the_users_failure(hooke, spec, tmp_path):
     file = spec(algorithm={"name": "sync-easgd", "parameters": {"lr": 1.0, "rho": 100.0}}, **VIRTUAL)
     ended = hooke("run", file, "--json")
@@ -147,6 +150,7 @@ def test_divergence_is_the_users_failure(hooke, spec, tmp_path):
     assert (tmp_path / folder / "rank.0.log").exists(), "the evidence of a failure is kept"
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_missing_data_says_what_to_put_where(hooke, spec, tmp_path):
     file = spec(workload={"name": "mnist-lenet"}, **VIRTUAL)
     ended = hooke("run", file, env={"HOOKE_DATA": str(tmp_path)})
@@ -179,6 +183,7 @@ def endless(tmp_path):
         process.communicate()
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_ctrl_c_stops_all_ranks_and_resume_goes_on(endless, hooke, tmp_path):
     process, folder = endless()
     process.send_signal(signal.SIGINT)
@@ -248,6 +253,7 @@ def test_a_rank_that_ends_too_early_is_a_failure(tmp_path):
     assert processes_of(tmp_path / "out") == []
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_terminal_gets_a_live_line(spec, tmp_path):
     primary, secondary = pty.openpty()
     file = spec(target={"value": 0.3}, **VIRTUAL)

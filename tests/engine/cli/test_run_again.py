@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import numpy as np
+import pytest
 from hooke.cluster import local_run
 from hooke.spec.journal import records
 from hooke.spec.specification import RunSpec
@@ -38,6 +39,7 @@ def saved_names(file):
     return set(vectors)
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_path):
     """Ask by SIGUSR1 under real MPI, kill a rank, go on: every bit is that of a run that nobody disturbed."""
     folder = tmp_path / "out"
@@ -70,6 +72,7 @@ def test_a_checkpoint_asked_for_survives_the_death_of_a_rank(hooke, spec, tmp_pa
     assert set(finals(tmp_path / "again.npz")) == {"center", "worker_0", "worker_1"}
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec, tmp_path):
     """Halving was not always the default: a file that names no collective means that of the run it resumes.
 
@@ -89,6 +92,7 @@ def test_a_run_of_an_earlier_version_goes_on_along_its_tree(hooke, refused, spec
     assert contents(folder) == before, "what is refused changes nothing"
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_replay_has_every_bit_of_the_run(hooke, refused, spec, tmp_path):
     recorded, file = tmp_path / "recorded", spec(**ASYNC)
     ended = hooke("run", file, "--run-dir", recorded, "--json")
@@ -114,6 +118,7 @@ def test_a_run_without_an_order_is_not_replayed(refused, spec, tmp_path):
     assert "holds no run to replay" in refused("run", spec(), "--replay", tmp_path / "old").err
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_center_in_a_window_is_saved_and_told(hooke, spec, tmp_path):
     """And how many steps each of the workers took, which go their own way."""
     network = {"virtual": VIRTUAL["virtual"] | {"compute_jitter": 1.0}}
@@ -130,6 +135,7 @@ def test_a_center_in_a_window_is_saved_and_told(hooke, spec, tmp_path):
     assert first != second
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_center_on_a_server_that_steps_along_is_saved_and_told(hooke, spec, tmp_path):
     file = spec(algorithm={"name": "sync-easgd1", "parameters": {"lr": 0.1}}, **VIRTUAL)
     ended = hooke("run", file, "--json", "--save", tmp_path / "all.npz")
@@ -147,11 +153,10 @@ def test_a_rank_that_hangs_behind_the_wall_limit_is_ended(tmp_path):
     """Of a program that knows no wall limit: it would end a run that is not stopped in time by itself."""
     spec = RunSpec.model_validate(RUN | ENDLESS | {"budget": {"samples": 10**9, "max_seconds": 1.0}})
     local_run.prepare(tmp_path / "out", spec)
-    program = ("-m", "mpi4py", PROGRAM, "--steps", "100000")
+    # by itself: this process might stop it only once its time is over
+    program = ("-m", "mpi4py", PROGRAM, "--steps", "100000", "--fault", "1:5:stopped")
     started = local_run.start(tmp_path / "out", spec, program=program, backstop=1.0)
     try:
-        wait_for(lambda: started.poll() and started.witness.all_started, "the ranks")
-        os.kill(started.witness.started[1].pid, signal.SIGSTOP)
         wait_for(lambda: not started.poll(), "the end of the run")
     finally:
         started.kill()

@@ -1,5 +1,6 @@
 """The phase in which hash tables are built, with real processes: against the builds' own clock."""
 
+import pytest
 from hooke.spec.journal import records
 
 PARAMETERS = {
@@ -13,6 +14,7 @@ PARAMETERS = {
 PARAMETERS |= {"output": "slide", "active": 100, "first_rebuild": 5, "rebuild_growth": 0.0}
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_its_seconds_are_those_of_the_builds(hooke, spec, tmp_path):
     file = spec(
         workload={"name": "xmlc-mlp", "parameters": PARAMETERS},

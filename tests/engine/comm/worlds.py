@@ -13,6 +13,8 @@ from hooke.comm.base import Comm
 from hooke.comm.virtual.communicator import run_virtual
 from hooke.spec.specification import VirtualCluster
 
+from tests import warm_ranks
+
 ROOT = Path(__file__).resolve().parents[3]
 A, B = 1e-3, 1e-6
 """Latency in seconds, seconds per byte: 1000 float32 take 5 ms."""
@@ -31,7 +33,7 @@ def mpirun(size: int, module: str, *arguments: str, timeout: float = 280) -> sub
     """Run a test program on `size` ranks with the mpirun beside this interpreter."""
     command = [str(Path(sys.executable).parent / "mpirun"), "-n", str(size)]
     command += [sys.executable, "-m", "mpi4py", "-m", module, *arguments]
-    environment = os.environ | {"UCX_LOG_LEVEL": "error", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | warm_ranks.environment() | {"UCX_LOG_LEVEL": "error", "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout, check=False
     )

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from hooke.catalogue import algorithm
 
+from tests import warm_ranks
 from tests.checkout import ROOT, python_path
-from tests.engine.contract import program, suite
+from tests.engine.contract import suite
 from tests.engine.contract.cases import Case, Played, World, play_virtual
 
+PROGRAM, RANKS = "tests.engine.contract.program", 5
+"""By its name: to import it would be to begin MPI."""
 LIMIT = 240
 """Seconds after which a hanging mpirun is ended."""
 
@@ -43,12 +46,13 @@ def run_program(folder: Path, ranks: int, cases: list[Case]) -> tuple[int, str]:
     """Play cases under MPI; return the exit status and the output. No process outlives the call."""
     (folder / "cases.pkl").write_bytes(pickle.dumps(cases))
     command = [mpirun(), "-n", str(ranks), sys.executable, "-m", "mpi4py"]
-    command += ["-m", program.__name__, str(folder)]
+    command += ["-m", PROGRAM, str(folder)]
+    own = {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path(warm_ranks.INTERPRETERS)}
     with (folder / "output").open("w+") as output:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | {"UCX_LOG_LEVEL": "error", "PYTHONPATH": python_path()},
+            env=os.environ | warm_ranks.environment() | own,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -72,7 +76,7 @@ def mpi_results(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, list[Pla
     """Return what every rank reported of every case played under MPI."""
     folder = tmp_path_factory.mktemp("contract")
     cases = suite.mpi_cases()
-    status, output = run_program(folder, program.WORLD, cases)
+    status, output = run_program(folder, RANKS, cases)
     if status:
         pytest.fail(f"the contract program ended with status {status}:\n{output[-6000:]}", pytrace=False)
     return {

@@ -21,7 +21,6 @@ from mpi4py import MPI
 
 from tests.engine.contract.cases import Case, play, watched
 
-WORLD = 5
 STAGES: tuple[tuple[range, ...], ...] = (
     (range(0, 5),),
     (range(0, 2), range(2, 5)),

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+from tests import warm_ranks
 from tests.checkout import ROOT, python_path
 from tests.engine.contract import suite
 
@@ -38,12 +39,13 @@ def test_a_name_that_is_none_and_a_broken_file_are_told(tmp_path):
 def test_the_examples_pass_the_suite():
     """Both worlds. What a class does not claim is skipped by name: the one claims nothing, the other all."""
     command = [sys.executable, "-m", "pytest", "tests/engine/contract", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "no:xdist", "-k", " or ".join(sorted(OWN))]
+    command += ["-k", " or ".join(sorted(OWN))]
     own = {
         "HOOKE_PATH": str(ROOT / "examples/own"),
         suite.ONLY: ",".join(sorted(OWN)),
         "PYTHONPATH": python_path(),
     }
+    own = warm_ranks.environment() | own
     ended = subprocess.run(
         command, check=False, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, timeout=280
     )

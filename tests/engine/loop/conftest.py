@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.engine.comm.worlds import mpirun
-from tests.engine.loop import program
 from tests.engine.loop.setup import Report, Setup, World, play_virtual
 from tests.engine.loop.setups import SETUPS
 
@@ -34,13 +33,15 @@ class Played:
 
 
 Play = Callable[[str, World], Played]
+PROGRAM, RANKS = "tests.engine.loop.program", 4
+"""By its name: to import it would be to begin MPI."""
 
 
 @pytest.fixture(scope="session")
 def mpi_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("loop")
     (folder / "setups.pkl").write_bytes(pickle.dumps(SETUPS))
-    ended = mpirun(program.WORLD, program.__name__, str(folder))
+    ended = mpirun(RANKS, PROGRAM, str(folder))
     if ended.returncode:
         pytest.fail(f"the program ended with status {ended.returncode}:\n{ended.stderr[-6000:]}", pytrace=False)
     return folder

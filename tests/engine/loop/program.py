@@ -19,8 +19,6 @@ from mpi4py import MPI
 
 from tests.engine.loop.setup import Setup, play
 
-WORLD = 4
-
 
 class Apart(MpiComm):
     """Ranks whose windows share no memory, as on several hosts."""

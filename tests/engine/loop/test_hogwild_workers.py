@@ -11,7 +11,7 @@ from hooke.cli.document import load_run
 from hooke.cli.outcome import relative_speeds
 from hooke.errors import LaunchError, SpecError
 from hooke.loop import replay
-from hooke.loop.governor import Governor
+from hooke.loop.governor import SLICE, Governor
 from hooke.loop.passes import Passes
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
@@ -264,13 +264,20 @@ def test_a_sleep_of_hours_ends_with_the_run():
 
     While all ranks agree on the end a rank takes further steps, many of them beside a slow other one.
     """
-    asked = iter((False, False, False, True, True, True))
-    governor = Governor.of(DeviceGroup(kind="cpu", speed=1e-6), time.monotonic, bool, lambda: next(asked))
+    now, slept, asked = [0.0], [], iter((False, False, False, True, True, True))
+    governor = Governor.of(DeviceGroup(kind="cpu", speed=1e-6), lambda: now[0], bool, lambda: next(asked))
+
+    def sleep(seconds):
+        now[0] += seconds
+        slept.append(seconds)
+
+    governor._clock, governor._sleep = lambda: now[0], sleep
     for _ in range(3):
         with governor.pace():
-            time.sleep(0.01)
-    assert governor.slept > 0.1 and next(asked, None) is None, "three looks at the first sleep, no other sleep"
-    assert 0.01 <= governor.worked < 0.02, "the first one's seconds"
+            now[0] += 0.01
+    assert slept == [SLICE] * 2 and next(asked, None) is None, "three looks at the first sleep, no other sleep"
+    assert governor.slept == pytest.approx(sum(slept))
+    assert governor.worked == pytest.approx(0.01), "the first one's seconds"
 
 
 @pytest.mark.parametrize("independent", [False, True])

@@ -52,6 +52,7 @@ def weights(run):
     return [np.load(run.folder / f"final.{rank}.npz")["weights"] for rank in range(run.spec.workers)]
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_the_document_gives_the_same_bits(found, tmp_path):
     """`hooke run`, a process of its own, with the functions in a user's file."""
     (tmp_path / "workloads").mkdir()

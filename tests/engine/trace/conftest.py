@@ -14,7 +14,6 @@ from hooke.spec.journal import records
 from hooke.trace.export import Written, write
 
 from tests.engine.comm.worlds import mpirun
-from tests.engine.trace import program
 from tests.engine.trace.cases import RANKS, play, spec_of
 
 
@@ -31,7 +30,7 @@ class Traced:
 @pytest.fixture(scope="session")
 def mpi_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("traced")
-    ended = mpirun(RANKS, program.__name__, str(folder))
+    ended = mpirun(RANKS, "tests.engine.trace.program", str(folder))
     if ended.returncode:
         pytest.fail(f"the program ended with status {ended.returncode}:\n{ended.stderr[-6000:]}", pytrace=False)
     return folder

@@ -28,6 +28,7 @@ def spec(tmp_path):
     return path
 
 
+@pytest.mark.usefixtures("warm_ranks")
 def test_a_run_leaves_one_file(tmp_path, spec):
     ended = hooke(tmp_path, "run", spec, "--world", "mpi", "--trace", "t.json", "--run-dir", "out", "--json")
     assert ended.returncode == 0, ended.stderr
