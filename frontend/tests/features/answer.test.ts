@@ -102,6 +102,16 @@ describe("the headline", () => {
     );
   });
 
+  it("says of whom nothing is claimed, once all runs have ended", () => {
+    const silent = (name: string) => row(name, { speed_up: speedUp({ claim: "no claim" }) });
+    const said = "Fastest on local: Sync SGD, 2.7× (1.9 to 3.8), no claim on";
+    const best = { variant: "Sync SGD", unseparated: [] };
+    expect(headline([BASE, QUICK, silent("A"), silent("B")], best)).toBe(`${said} A and B`);
+    expect(headline([BASE, QUICK, ...["A", "B", "C"].map(silent)], best)).toBe(`${said} 3 others`);
+    const going = { ...silent("A"), finished: 1 };
+    expect(headline([BASE, QUICK, going], best)).not.toContain("no claim");
+  });
+
   it("says so far while runs go on", () => {
     const going = { ...QUICK, finished: 2 };
     expect(headline([BASE, going], { variant: "Sync SGD", unseparated: [] })).toBe(

@@ -184,6 +184,24 @@ def test_a_variant_that_is_added_later_is_told_where_the_others_spaces_have_chan
     assert extended() == found
 
 
+def test_spaces_that_a_document_gives_are_told_until_the_end(monkeypatch):
+    """Not those that are declared, nor those of an experiment that is continued: these nobody has written."""
+    own = {"sync-sgd": {"lr": {"low": 5.0, "high": 9.0}}}
+    stored = Plan(validate_experiment(BEGUN), CORES).begun.model_dump(mode="json", by_alias=True)
+    assert "given" not in Plan(validate_experiment(stored), CORES).begun.model_dump()["tuning"], "submitted again"
+    earlier, known = begun(BEGUN | {"tuning": BEGUN["tuning"] | {"spaces": own}})
+    assert earlier.spec.tuning.given == ["sync-sgd"]
+    declare(monkeypatch, LATER, Descent)
+    again = Plan(earlier.spec, CORES, None, earlier.tried, (), known).begun
+    assert (again.tuning.given, again.tuning.later) == (["sync-sgd"], [])
+    assert continued(earlier, known).begun.tuning.given == ["sync-sgd"]
+    spaces = earlier.spec.model_dump(mode="json")["tuning"]["spaces"]
+    same = CONTINUED | {"tuning": CONTINUED["tuning"] | {"spaces": spaces}}
+    assert continued(earlier, known, same).begun.tuning.given == ["sync-sgd"], "Local SGD has those of then"
+    alone = BEGUN | {"variants": FREE[1:], "baseline": "local", "tuning": BEGUN["tuning"] | {"spaces": own}}
+    assert Plan(validate_experiment(alone), CORES).begun.tuning.given == [], "no variant has this algorithm"
+
+
 def test_a_proposal_of_a_model_is_in_the_spaces_of_the_trials_before(monkeypatch):
     pytest.importorskip("optuna")
     tuning = {"trials": 4, "search": "optuna"}
