@@ -75,10 +75,10 @@ def defaults_of(
     found, changed = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
     for i, variant in enumerate(spec.variants):
         offer = offered.algorithms[variant.algorithm]
-        searched = {**spaces.get(variant.algorithm, {}), **variant.search}
-        own = {name: space for name, space in searched.items() if space is not None}
+        declared = spaces.get(variant.algorithm, {})
+        own = {name: space for name, space in {**declared, **variant.search}.items() if space is not None}
         now = with_defaults(variant.parameters, offer, own)
-        had = _had(variant, list(_runs_of(variant, offer, made)), own)
+        had = _had(variant, list(_runs_of(variant, offer, made)), declared)
         kept = {name: value for name, value in had.items() if name in now or name in own}
         found[variant.name] = kept
         changed[variant.name] = {n: now[n] for n, value in kept.items() if n in now and now[n] != value}
@@ -99,33 +99,43 @@ def defaults_of(
     return Defaults(found, kept, of_variants, {name: known[name] for name in kept if known[name] != kept[name]})
 
 
-def _runs_of(variant: Variant, offer: AlgorithmOffer, made: Sequence[Earlier]) -> Iterator[Tried]:
-    """Yield what runs, or trials, of a variant have run with; not those of another source, which do not count."""
+def _runs_of(variant: Variant, offer: AlgorithmOffer, made: Sequence[Earlier]) -> Iterator[tuple[Variant, Tried]]:
+    """Yield the runs, or trials, of a variant, each with the variant as it was in their experiment.
+
+    Runs of another source of the algorithm do not count.
+    """
     for each in made:
-        if any((own.name, own.algorithm) == (variant.name, variant.algorithm) for own in each.spec.variants):
-            mine = [tried for at, tried in each.tried.items() if at[0] == variant.name]
-            runs = [trial for tried in mine for trial in tried.values()]
-            yield from (trial for trial in runs if trial.algorithm_hash == _source(offer))
+        same = [own for own in each.spec.variants if own.name == variant.name]
+        then = [own for own in same if own.algorithm == variant.algorithm]
+        mine = [tried for at, tried in each.tried.items() if at[0] == variant.name]
+        runs = [run for tried in mine for run in tried.values() if run.algorithm_hash == _source(offer)]
+        yield from ((own, run) for own in then for run in runs)
 
 
 def _source(offer: Offer) -> str | None:
     return offer.hash if offer.own else None
 
 
-def _had(variant: Variant, runs: Sequence[Tried], spaces: Mapping[str, Space]) -> dict[str, Any]:
-    """Return the values that all runs have had of parameters that neither the variant names nor its search has."""
+def _had(
+    variant: Variant, runs: Sequence[tuple[Variant, Tried]], spaces: Mapping[str, Space]
+) -> dict[str, Any]:
+    """Return the values that all runs have had of parameters which their variant neither named nor searched.
+
+    `spaces`: those of the algorithm.
+    """
     had = dict[str, list[Any]]()
-    for run in runs:
+    for own, run in runs:
+        searched = {**spaces, **own.search}
         for name, value in run.parameters.items():
-            searched = name in spaces and spaces[name].applies(run.parameters)
-            if not (searched or name in variant.parameters or setting_name(name)):
+            space = searched.get(name)
+            free = space is not None and space.applies(run.parameters)
+            if not (free or name in own.parameters or setting_name(name)):
                 had.setdefault(name, []).append(value)
     found = {name: values[0] for name, values in had.items() if all(value == values[0] for value in values)}
     for (algorithm, name), value in WITHOUT.items():
-        lack = bool(runs) and not any(name in run.parameters for run in runs)
-        if algorithm == variant.algorithm and lack and name not in variant.parameters:
+        if algorithm == variant.algorithm and runs and not any(name in run.parameters for _, run in runs):
             found[name] = value
-    return found
+    return {name: value for name, value in found.items() if name not in variant.parameters}
 
 
 def _refused(
