@@ -94,8 +94,8 @@ def _of_dropped(session: Session, experiment: Experiment) -> Iterator[str]:
     told = [f"{count(number, 'run')} of {variant}" for variant, number in rows]
     if told:
         yield (
-            f"Some went on without a worker that had NaN or Inf or was killed ({', '.join(told)}): from then on "
-            "with fewer workers than the others."
+            f"{listed(told)} went on without a worker that had NaN or Inf or was killed: from then on with fewer "
+            "workers than the others."
         )
 
 

@@ -78,9 +78,11 @@ function headline(
   rows: ComparisonRow[],
   named?: Partial<Fastest> & Pick<Fastest, "variant" | "unseparated">,
   target: string | null = "97%",
+  complete = rows.every(({ finished, failed, runs }) => finished + failed === runs),
 ) {
   const found = comparison({
     rows,
+    complete,
     target,
     baseline: "SGD",
     fastest: named ? [fastest({ ...ends(rows, named.variant), ...named })] : [],
@@ -110,6 +112,7 @@ describe("the headline", () => {
     expect(headline([BASE, QUICK, ...["A", "B", "C"].map(silent)], best)).toBe(`${said} 3 others`);
     const going = { ...silent("A"), finished: 1 };
     expect(headline([BASE, QUICK, going], best)).not.toContain("no claim");
+    expect(headline([BASE, QUICK, going], best, "97%", true)).toBe(`${said} A`); // its other runs were cancelled
   });
 
   it("says so far while runs go on", () => {

@@ -84,11 +84,11 @@ export function lineOf({ variant, speed_up: speedUp }: Pick<ComparisonRow, "vari
 /** The answer of one cluster and number of workers, first of all: who is fastest, and from whom that is not told apart. */
 export function headlineOf(
   group: Group,
-  { baseline, target, fastest: found }: Pick<Comparison, "baseline" | "target" | "fastest">,
+  { baseline, target, fastest: found, complete }: Pick<Comparison, "baseline" | "target" | "fastest" | "complete">,
 ): string {
   if (target === null) return `No target: final figures against ${baseline}`;
   const fastest = found.find((one) => one.cluster === group.cluster && one.workers === group.workers);
-  const going = group.rows.some((row) => row.finished + row.failed < row.runs);
+  const going = !complete && group.rows.some((row) => row.finished + row.failed < row.runs); // others were cancelled
   const place = `${going ? " so far" : ""} on ${group.cluster}`;
   const best = group.rows.find((row) => row.variant === fastest?.variant)?.speed_up;
   if (!fastest || !best) return nothingYet(group, baseline);
