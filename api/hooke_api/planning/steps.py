@@ -46,7 +46,7 @@ def plan_of(
 ) -> Plan:
     """Return the plan of an experiment on the registered clusters; `experiment`: it has been submitted already.
 
-    Cores, the settings of trials and the defaults of its variants are then those of its submission. `again`: ids of
+    Cores, the settings of trials and the defaults of its runs are then those of its submission. `again`: ids of
     its trials that have ended and are to be tried again, so that they count as not ended. Raises SpecError for
     anything that one of its clusters does not offer, or that violates its schema.
     """

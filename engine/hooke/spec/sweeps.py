@@ -14,7 +14,7 @@ from typing import Any
 
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
-from hooke.spec.spaces import Scalar, same
+from hooke.spec.spaces import same
 from hooke.spec.specification import MAX_VARIANTS, ExperimentSpec, Variant
 
 LONGEST_NAME = 120

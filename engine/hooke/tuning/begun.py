@@ -122,9 +122,7 @@ def with_spaces(
     return spec.model_copy(update={"tuning": spec.tuning.model_copy(update=update)})
 
 
-def _given(
-    spec: ExperimentSpec, now: Mapping[str, Spaces], earlier: Sequence[Earlier], stored: bool
-) -> set[str]:
+def _given(spec: ExperimentSpec, now: Mapping[str, Spaces], earlier: Sequence[Earlier], stored: bool) -> set[str]:
     """Return the algorithms whose spaces a document gave: neither declared, nor those of an earlier experiment."""
     tunings = [each.tuning for each in (spec, *(e.spec for e in earlier)) if each.tuning]
     found = {name for each in tunings for name in each.given}

@@ -116,9 +116,7 @@ def _source(offer: Offer) -> str | None:
     return offer.hash if offer.own else None
 
 
-def _had(
-    variant: Variant, runs: Sequence[tuple[Variant, Tried]], spaces: Mapping[str, Space]
-) -> dict[str, Any]:
+def _had(variant: Variant, runs: Sequence[tuple[Variant, Tried]], spaces: Mapping[str, Space]) -> dict[str, Any]:
     """Return the values that all runs have had of parameters which their variant neither named nor searched.
 
     `spaces`: those of the algorithm.

@@ -60,6 +60,6 @@ def test_a_comparison_says_which_runs_went_on_without_a_worker(service):
         lost = {"rank": 0, "seq": 9, "worker": 1, "step": 3, "why": "NaN", "at": now()}
         session.add(DroppedWorker(run_id=run["id"], attempt=1, **lost))
     assert service.get(path)["extended"] == (
-        "1 run of sync went on without a worker that had NaN or Inf or was killed: from then on with fewer workers "
-        "than the others."
+        "1 run of sync went on without a worker that had NaN or Inf or was killed: from then on with fewer "
+        "workers than the others."
     )
