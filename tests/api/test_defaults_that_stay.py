@@ -11,28 +11,48 @@ from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import exported, imported
-from tests.api.planning.test_tuning import TUNED, reported, trials
+from tests.api.planning.test_tuning import TUNED
 from tests.api.test_experiments import problem
-from tests.api.test_extending import FEW, THIRD, ended, extend, finish, preview, settings_of
+from tests.api.test_extending import THIRD, ended, extend, finish, preview
 from tests.redefining import redefined
 
+ONCE = {"name": "local", "workers": [2], "seeds": 1}
+SMALL = TUNED | {"tuning": {"trials": 2}, "clusters": [ONCE]}
 KEPT = "local keeps what was the default when it was submitted: period 4 (now 32)"
 
 
-def periods(service, **query):
-    """Return the periods of the runs of each variant of Local SGD."""
+def specs(service, *mine):
+    """Return the stored specifications of runs by variant, in the order of their numbers."""
     found = {}
-    for run in service.runs(**query):
-        if run["algorithm"] == "local-sgd":
-            period = service.run(run["id"])["spec"]["algorithm"]["parameters"]["period"]
-            found.setdefault(run["variant"], []).append(period)
+    with service.database.read() as session:
+        for variant, spec in session.execute(select(Run.variant, Run.spec).where(*mine).order_by(Run.number)):
+            found.setdefault(variant, []).append(spec)
     return found
 
 
+def values(service, name, *mine):
+    """Return the values of a parameter that the runs of each variant have."""
+    return {
+        who: [each["algorithm"]["parameters"].get(name) for each in of]
+        for who, of in specs(service, *mine).items()
+    }
+
+
 def hidden(service):
-    return {service.run(run["id"])["spec"]["workload"]["parameters"]["hidden1"] for run in service.runs()}
+    return {each["workload"]["parameters"]["hidden1"] for of in specs(service).values() for each in of}
 
 
+def change(service, variant, name, *value):
+    """Store the runs of a variant as they would be with another value of a parameter, or without it."""
+    with service.database.write() as session:
+        for run in session.scalars(select(Run).where(Run.variant == variant).options(undefer(Run.spec))):
+            parameters = {key: each for key, each in run.spec["algorithm"]["parameters"].items() if key != name}
+            parameters |= {name: value[0]} if value else {}
+            run.spec = run.spec | {"algorithm": run.spec["algorithm"] | {"parameters": parameters}}
+            run.fingerprint = fingerprint(RunSpec.model_validate(run.spec))
+
+
+@ONE_KIND
 def test_added_seeds_keep_the_defaults_of_their_variant_and_an_added_variant_has_those_of_now(service):
     experiment = ended(service)
     before = service.get(f"/experiments/{experiment}")
@@ -45,9 +65,8 @@ def test_added_seeds_keep_the_defaults_of_their_variant_and_an_added_variant_has
         assert told["/variants/0/parameters/period"] == other
         assert extend(service, experiment, **asked).status_code == 201
         finish(service)
-    assert periods(service) == {"local": [4] * 3, "third": [32] * 3}
-    own = [run for run in service.runs() if run["variant"] == "local"]
-    assert len({str(settings_of(service, run)) for run in own}) == 1
+    assert values(service, "period", Run.algorithm == "local-sgd") == {"local": [4] * 3, "third": [32] * 3}
+    assert len({str(each | {"seed": 0}) for each in specs(service)["local"]}) == 1
     versions = service.get(f"/experiments/{experiment}/versions")["items"]
     assert (versions[0]["spec"], versions[0]["fingerprint"]) == (before["spec"], before["fingerprint"])
     assert versions[1]["spec"]["variants"][:2] == before["spec"]["variants"], "a specification is as it was sent"
@@ -60,26 +79,24 @@ def test_added_seeds_keep_the_defaults_of_their_variant_and_an_added_variant_has
     assert "period 4 (local) and 32 (third)" in report
     elsewhere = imported(service, exported(service, experiment))["id"]
     assert service.get(f"/experiments/{elsewhere}/comparison")["extended"] == said
-    assert periods(service, experiment=elsewhere) == {"local": [4] * 3, "third": [32] * 3}
+    there = values(service, "period", Run.algorithm == "local-sgd", Run.experiment_id == elsewhere)
+    assert there == {"local": [4] * 3, "third": [32] * 3}
 
 
 @ONE_KIND
-def test_what_a_new_experiment_does_not_name_has_the_default_of_now(service):
-    experiment = ended(service)
-    with redefined(LocalSGD, period=32):
-        again = service.client.post("/experiments", json=service.get(f"/experiments/{experiment}")["spec"])
-        assert periods(service, experiment=again.json()["id"]) == {"local": [32] * 2}
-    assert service.get(f"/experiments/{experiment}/comparison")["extended"] is None
-
-
-@ONE_KIND
-def test_the_command_tells_what_is_kept(service, monkeypatch):
+def test_a_new_experiment_has_the_defaults_of_now_and_the_command_tells_what_an_extension_keeps(
+    service, monkeypatch
+):
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
     experiment = ended(service)
     with redefined(LocalSGD, period=32):
         answer = CliRunner().invoke(app, ["experiments", "extend", experiment, "--seeds", "1", "--check"])
+        again = service.client.post("/experiments", json=service.get(f"/experiments/{experiment}")["spec"])
     assert f"warning: /: {KEPT}\n" in answer.output
+    made = values(service, "period", Run.algorithm == "local-sgd", Run.experiment_id == again.json()["id"])
+    assert made == {"local": [32] * 2}
+    assert service.get(f"/experiments/{experiment}/comparison")["extended"] is None
 
 
 @ONE_KIND
@@ -95,50 +112,34 @@ def test_all_variants_have_the_workload_of_the_first_runs(service):
 
 
 @ONE_KIND
-def test_a_value_that_is_not_taken_any_more_is_refused(service):
+def test_a_value_that_is_not_taken_is_refused_and_a_parameter_that_came_later_changes_nothing(service):
+    """The latter as where Weighted Sync SGD, DeMo and 1-bit Adam got settings of the step."""
     experiment = ended(service)
-    with service.database.write() as session:
-        for run in session.scalars(select(Run).where(Run.variant == "local").options(undefer(Run.spec))):
-            parameters = run.spec["algorithm"]["parameters"] | {"period": 0}
-            run.spec = run.spec | {"algorithm": run.spec["algorithm"] | {"parameters": parameters}}
+    change(service, "local", "period", 0)
     (fault,) = problem(extend(service, experiment, seeds=1), 422)["errors"]
     assert fault["pointer"] == ""
     assert fault["message"].startswith("variant local: the value that its runs have had by default: ")
     assert service.count(Run) == 4
-
-
-@ONE_KIND
-def test_a_parameter_that_came_later_has_its_default_which_changes_nothing(service):
-    """As where Weighted Sync SGD, DeMo and 1-bit Adam got settings of the step."""
-    experiment = ended(service)
-    with service.database.write() as session:
-        for run in session.scalars(select(Run).where(Run.variant == "local").options(undefer(Run.spec))):
-            parameters = dict(run.spec["algorithm"]["parameters"])
-            del parameters["clip_norm"]
-            run.spec = run.spec | {"algorithm": run.spec["algorithm"] | {"parameters": parameters}}
-            run.fingerprint = fingerprint(RunSpec.model_validate(run.spec))
+    change(service, "local", "period", 4)
+    change(service, "local", "clip_norm")
     assert extend(service, experiment, seeds=1).status_code == 201
-    added = service.run(service.runs()[-1]["id"])
-    assert (added["variant"], added["spec"]["algorithm"]["parameters"]["clip_norm"]) == ("local", None)
+    added = specs(service, Run.seed == 2)["local"][0]["algorithm"]["parameters"]
+    assert (added["period"], added["clip_norm"]) == (4, None)
 
 
 @ONE_KIND
 def test_settings_that_trials_have_chosen_are_measured_with_the_defaults_of_the_trials(service):
     """Otherwise another thing would be measured than was chosen."""
-    experiment = service.submit(**FEW)["id"]
+    experiment = service.submit(**SMALL)["id"]
     with redefined(DigitsMLP, hidden1=64), redefined(LocalSGD, clip_norm=1.0):
         finish(service)
-        assert len(reported(service)) == 6
         assert hidden(service) == {256}
         mean = {"name": "mean", "algorithm": "local-sgd"}
         extend(service, experiment, seeds=1, variants=[mean]).raise_for_status()
         finish(service)
-        assert hidden(service) == {256}
-        norms = {}
-        for run in service.runs():
-            parameters = service.run(run["id"])["spec"]["algorithm"]["parameters"]
-            norms.setdefault(run["variant"], set()).add(parameters["clip_norm"])
-    assert norms == {"sync": {None}, "local": {None}, "mean": {1.0}}
+    assert hidden(service) == {256}
+    norms = values(service, "clip_norm")
+    assert norms == {"sync": [None] * 4, "local": [None] * 4, "mean": [1.0] * 4}, "two trials, and two seeds"
     said = service.get(f"/experiments/{experiment}/comparison")["extended"]
     assert "clip_norm empty (local) and 1.0 (mean)." in said
 
@@ -146,13 +147,10 @@ def test_settings_that_trials_have_chosen_are_measured_with_the_defaults_of_the_
 @ONE_KIND
 def test_more_trials_have_the_defaults_of_the_trials_before(service):
     """They were refused: trials with another value would not count as one search."""
-    first = service.submit(**TUNED | {"tuning": {"trials": 3}})["id"]
+    first = service.submit(**SMALL)["id"]
     finish(service)
-    before = {run["id"] for run in service.runs()}
     with redefined(LocalSGD, clip_norm=1.0), redefined(DigitsMLP, hidden1=64):
-        service.submit(**TUNED | {"tuning": {"trials": 3, "continues": first}})
+        second = service.submit(**SMALL | {"tuning": {"trials": 2, "continues": first}})["id"]
         finish(service)
-    new = [service.run(run["id"])["spec"] for run in service.runs() if run["id"] not in before]
-    assert len([run for run in trials(service) if run["id"] not in before]) == 6
-    assert {spec["algorithm"]["parameters"]["clip_norm"] for spec in new} == {None}
+    assert values(service, "clip_norm", Run.experiment_id == second) == {"sync": [None] * 3, "local": [None] * 3}
     assert hidden(service) == {256}
