@@ -37,7 +37,10 @@ describe("the spaces with which an experiment was begun", () => {
     const spaces = { ...SPEC.tuning?.spaces, demo: { lr: NOW } };
     const tuning = { ...SPEC.tuning, spaces, given: ["demo"] } as typeof SPEC.tuning;
     const given = { ...SPEC, tuning } as typeof SPEC;
-    expect(clonedFrom({ name: "Tuned", spec: given }).tuning).toEqual({ trials: 4, spaces: { demo: { lr: NOW } } });
+    expect(clonedFrom({ name: "Tuned", spec: given }).tuning).toEqual({
+      trials: 4,
+      spaces: { demo: { lr: NOW } },
+    });
     expect(withoutSpaces(given).spaces).toEqual(spaces);
   });
 

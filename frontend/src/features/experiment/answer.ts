@@ -84,7 +84,12 @@ export function lineOf({ variant, speed_up: speedUp }: Pick<ComparisonRow, "vari
 /** The answer of one cluster and number of workers, first of all: who is fastest, and from whom that is not told apart. */
 export function headlineOf(
   group: Group,
-  { baseline, target, fastest: found, complete }: Pick<Comparison, "baseline" | "target" | "fastest" | "complete">,
+  {
+    baseline,
+    target,
+    fastest: found,
+    complete,
+  }: Pick<Comparison, "baseline" | "target" | "fastest" | "complete">,
 ): string {
   if (target === null) return `No target: final figures against ${baseline}`;
   const fastest = found.find((one) => one.cluster === group.cluster && one.workers === group.workers);
