@@ -194,22 +194,6 @@ def test_an_extended_comparison_says_what_was_measured_later_and_by_what(service
     assert service.get(f"/experiments/{view['id']}/comparison")["extended"] == told
 
 
-@ONE_KIND
-def test_a_comparison_says_that_runs_which_had_shown_something_were_tried_again(service):
-    """Otherwise who tries a seed again until it does not diverge has the faster method."""
-    experiment = service.submit(**TWO)["id"]
-    service.scheduler.look()
-    first = service.runs(experiment=experiment)[0]
-    order = next(o for _, orders in service.line.launched for o in orders if o.run == first["id"])
-    Supervisor(service, order).report("starting", "running", "failed_user", exit_code=65)
-    finish(service)
-    assert service.get(f"/experiments/{experiment}/comparison")["extended"] is None
-    service.client.post(f"/runs/{first['id']}/retry", json={"resume": False}).raise_for_status()
-    finish(service)
-    told = service.get(f"/experiments/{experiment}/comparison")["extended"]
-    assert told.startswith("1 run was tried again by hand after a divergence, an error or the time limit")
-
-
 def test_several_clusters_and_simulated_ones():
     def spec(first, second, *names, virtual=None):
         clusters = [

@@ -12,7 +12,7 @@ from typing import Any
 
 from hooke.comparison.by_hand import by_hand
 from hooke.comparison.cells import Cell
-from hooke.comparison.effort import trained
+from hooke.comparison.effort import later_spaces, trained
 from hooke.comparison.trials import trials_made
 from hooke.comparison.wording import count, describe_target
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
@@ -67,7 +67,7 @@ class Entry:
     trials: int
     """Per variant."""
     by_hand: str
-    """What was left to no search (`hooke.comparison.by_hand`)."""
+    """What was left to no search (`hooke.comparison.by_hand`), and which spaces are later ones."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
 
@@ -179,7 +179,7 @@ def _entry(
         conditions=_conditions(spec, cluster, number),
         target=describe_target(spec.target) if spec.target else "",
         trials=number,
-        by_hand=by_hand(spec),
+        by_hand=by_hand(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )
@@ -220,6 +220,8 @@ def _conditions(spec: ExperimentSpec, cluster: ClusterChoice, trials: int) -> di
         "evaluation": spec.evaluation.every,
         "compute": spec.compute.model_dump(mode="json"),
         "rule for a bad worker": spec.on_bad_worker,
+        "recording of a trace": spec.trace and cluster.virtual is None,
         "number of trials": trials,
-        "tuning": tuning and (tuning.seeds, tuning.search, tuning.samples, tuning.cluster or cluster.name),
+        "tuning": tuning
+        and (tuning.seeds, tuning.search, tuning.sampler, tuning.samples, tuning.cluster or cluster.name),
     }

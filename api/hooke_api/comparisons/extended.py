@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from hooke.comparison.contrasts import PROCESSOR
 from hooke.comparison.wording import count, listed
+from hooke.spec.spaces import Space
 from hooke.spec.states import RunState
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from hooke.spec.sweeps import word
+from sqlalchemy import exists, func, or_, select
+from sqlalchemy.orm import Session, aliased
 
-from hooke_api.models import Experiment, Run, Transition
+from hooke_api.models import DroppedWorker, Experiment, Run, Transition
 
 SHOWN = (RunState.FAILED_USER, RunState.TIMED_OUT)
 """Ends of a run that tell something of its method, after which it can be tried again."""
@@ -27,13 +29,14 @@ def extended(session: Session, experiment: Experiment) -> str | None:
     """Return it in sentences; None if there is nothing to know.
 
     Of extensions: seeds that follow a look, variants that were measured when the others had been, not in turn with
-    them, and runs that were made by other programs or processors. Of any experiment: runs that showed something,
-    and were tried again.
+    them, or have other defaults, and runs that were made by other programs or processors. Of any experiment: runs
+    that showed something, and were tried again, and runs that went on without a worker.
     """
-    told = [*_of_retries(session, experiment)]
+    told = [*_of_retries(session, experiment), *_of_dropped(session, experiment)]
     if experiment.earlier:
         versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
-        told += [*_of_seeds(versions), *_of_variants(versions), *_of_machines(session, experiment)]
+        told += [*_of_seeds(versions), *_of_variants(versions), *_of_defaults(session, experiment)]
+        told += _of_machines(session, experiment)
     return " ".join(told) or None
 
 
@@ -46,16 +49,93 @@ def made_by(simulated: bool, hardware: Document | None, versions: Document | Non
 
 
 def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
-    """Yield how many reported runs a user has had tried again that had not been ended by a machine or a person."""
-    again = (Transition.source.in_(SHOWN), Transition.state == RunState.QUEUED)
-    query = select(func.count(Transition.run_id.distinct())).join(Run, Run.id == Transition.run_id)
+    """Yield how many reported runs a user has had tried again that had not been ended by a machine.
+
+    Of cancelled ones those that had been running: what they showed may be why they were cancelled.
+    """
+    before = aliased(Transition)
+    ran = exists().where(
+        before.run_id == Transition.run_id,
+        before.state == RunState.RUNNING,
+        before.attempt < Transition.attempt,
+    )
+    again = (Transition.source.in_((*SHOWN, RunState.CANCELLED)), Transition.state == RunState.QUEUED)
+    query = select(Transition.source, Transition.run_id).join(Run, Run.id == Transition.run_id)
     mine = (Run.experiment_id == experiment.id, Run.rung.is_(None))
-    if number := session.execute(query.where(*mine, *again)).scalar_one():
-        were = "was" if number == 1 else "were"
+    shown = or_(Transition.source != RunState.CANCELLED, ran)
+    found = session.execute(query.where(*mine, *again, shown)).all()
+    ended = {run for source, run in found if source != RunState.CANCELLED}
+    cancelled = {run for source, run in found if source == RunState.CANCELLED}
+    if ended:
         yield (
-            f"{count(number, 'run')} {were} tried again by hand after a divergence, an error or the time limit: "
-            "what was shown before that does not count."
+            f"{count(len(ended), 'run')} {_were(ended)} tried again by hand after a divergence, an error or the "
+            "time limit: what was shown before that does not count."
         )
+    if cancelled:
+        yield (
+            f"{count(len(cancelled), 'run')} {_were(cancelled)} cancelled while running and tried again by hand: "
+            "what was shown before that counts only as far as a checkpoint keeps it."
+        )
+
+
+def _were(found: Collection[str]) -> str:
+    return "was" if len(found) == 1 else "were"
+
+
+def _of_dropped(session: Session, experiment: Experiment) -> Iterator[str]:
+    """Yield which variants have reported runs that went on without a worker, as not every method can."""
+    if experiment.spec.get("on_bad_worker") != "drop":
+        return
+    query = select(Run.variant, func.count(Run.id.distinct())).join(
+        DroppedWorker, (DroppedWorker.run_id == Run.id) & (DroppedWorker.attempt >= Run.resume_from)
+    )
+    mine = (Run.experiment_id == experiment.id, Run.rung.is_(None))
+    rows = session.execute(query.where(*mine).group_by(Run.variant).order_by(Run.variant))
+    told = [f"{count(number, 'run')} of {variant}" for variant, number in rows]
+    if told:
+        yield (
+            f"{listed(told)} went on without a worker that had NaN or Inf or was killed: from then on with fewer "
+            "workers than the others."
+        )
+
+
+def _of_defaults(session: Session, experiment: Experiment) -> Iterator[str]:
+    """Yield in which defaults variants of one algorithm differ, because they were submitted at other times."""
+    names: dict[str, list[Document]] = defaultdict(list)
+    for variant in experiment.spec["variants"]:
+        names[variant["algorithm"]].append(variant)
+    if not (several := {name: variants for name, variants in names.items() if len(variants) > 1}):
+        return
+    mine = (Run.experiment_id == experiment.id, Run.algorithm.in_(several))
+    first = select(func.min(Run.number)).where(*mine).group_by(Run.variant)
+    rows = session.execute(select(Run.variant, Run.spec["algorithm"]).where(*mine, Run.number.in_(first)))
+    had: dict[str, Document] = {variant: chosen["parameters"] for variant, chosen in rows}
+    tuning = experiment.spec.get("tuning")
+    for algorithm, variants in several.items():
+        spaces = (tuning or {}).get("spaces", {})
+        if tuning and algorithm not in spaces:  # then it is not known what was searched
+            continue
+        if told := _differing(variants, had, spaces.get(algorithm, {})):
+            yield (
+                f"A default of {algorithm} has changed between the versions of this experiment, so that its "
+                f"variants differ in what they do not name: {'; '.join(told)}."
+            )
+
+
+def _differing(variants: Sequence[Document], had: Mapping[str, Document], spaces: Document) -> list[str]:
+    """Return in words the parameters of which variants of one algorithm had different values by default."""
+    values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for variant in variants:
+        parameters, own = had.get(variant["name"], {}), {**spaces, **variant.get("search", {})}
+        searched = {n for n, each in own.items() if each and Space.model_validate(each).applies(parameters)}
+        for name, value in parameters.items():
+            if name not in searched and name not in variant["parameters"]:
+                values[name][word(value)].append(variant["name"])
+    return [
+        f"{name} {' and '.join(f'{value} ({listed(who)})' for value, who in of.items())}"
+        for name, of in values.items()
+        if len(of) > 1
+    ]
 
 
 def _of_seeds(versions: Sequence[Document]) -> Iterator[str]:

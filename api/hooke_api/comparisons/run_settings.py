@@ -29,6 +29,7 @@ def conditions(spec: ExperimentSpec, document: Mapping[str, Any]) -> dict[str, A
         "evaluation": spec.evaluation.every,
         "compute": spec.compute.model_dump(mode="json"),
         "rule for a bad worker": spec.on_bad_worker,
+        "recording of a trace": spec.trace and document.get("virtual") is None,
     }
 
 

@@ -28,7 +28,12 @@ from hooke_api.base.errors import Conflict, Invalid
 from hooke_api.experiments.creating import planned_view
 from hooke_api.experiments.faults import missing_data
 from hooke_api.experiments.fitting import check_fit
-from hooke_api.experiments.inherited import told_of_collectives, with_collective
+from hooke_api.experiments.inherited import (
+    told_of_collectives,
+    told_of_kept,
+    told_of_present,
+    with_collective,
+)
 from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentVersion, ExperimentView, Extension, VersionList
 from hooke_api.experiments.service import view
@@ -157,6 +162,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
             again = [run.id for run in cancelled]
             _check_limits(session, experiment, spec, step.runs, cancelled)
             told = warnings(session, spec, step.runs)
+            told += told_of_present(plan.begun, experiment.variants, plan.defaults)
             sent = plain.as_sent(told)
     except SpecError as error:
         raise SpecError(list(_as_asked(error.faults, before))) from None
@@ -165,6 +171,7 @@ def _prepare(session: Session, experiment: Experiment, asked: Extension) -> _Pre
         raise Invalid("the extension adds no run", [Fault("", "all of its runs exist already")])
     about = [fault for fault in _as_asked(sent, before) if fault.pointer]  # not those of present variants
     about += [*told_of_collectives(experiment.spec, asked.variants), *_goes_on(cancelled)]
+    about += told_of_kept(spec, plan.defaults, seeds=asked.seeds > 0)
     return _Prepared(experiment.fingerprint, plan.begun, step, plan, _merged(experiment, told), about, again)
 
 

@@ -1,16 +1,21 @@
-"""What a variant that is added to an experiment takes from those that it has: the collective, where it names none.
+"""What runs that are added to an experiment take from those that it has.
 
-The default of an experiment that is extended may have been another one (decision 112), and who names no collective
-does not ask for a comparison of collectives.
+A further variant takes the collective, where it names none: its default may have been another one (decision 112),
+and who names no collective does not ask for a comparison of collectives. Further seeds of a variant have the
+defaults of its runs (`hooke.tuning.defaults`); a further variant has those of now, which is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from hooke.comparison.wording import listed
 from hooke.errors import Fault
-from hooke.spec.specification import Variant
+from hooke.spec.pointers import pointer
+from hooke.spec.specification import ExperimentSpec, Variant
+from hooke.spec.sweeps import word
+from hooke.tuning.defaults import Defaults
 
 
 def with_collective(spec: Mapping[str, Any], added: Sequence[Variant]) -> list[Variant]:
@@ -44,3 +49,35 @@ def _taken(spec: Mapping[str, Any], variant: Variant) -> str | None:
     present: set[str] = {each["communication"]["collective"] for each in spec["variants"]}
     named = "collective" in variant.communication.model_fields_set
     return None if named or len(present) > 1 else present.pop()
+
+
+def told_of_kept(spec: ExperimentSpec, defaults: Defaults, *, seeds: bool) -> Iterator[Fault]:
+    """Yield which values added runs keep that are not the defaults by now; `seeds`: also of present variants."""
+    names = [variant.name for variant in spec.variants] if seeds else []
+    found = {name: (defaults.of(name), defaults.changed.get(name, {})) for name in names}
+    found[f"the workload {spec.workload.name}"] = defaults.workload, defaults.workload_changed
+    for who, (then, now) in found.items():
+        if now:
+            values = listed([f"{name} {word(then[name])} (now {word(value)})" for name, value in now.items()])
+            yield Fault("", f"{who} keeps what was the default when it was submitted: {values}")
+
+
+def told_of_present(spec: ExperimentSpec, present: Collection[str], defaults: Defaults) -> Iterator[Fault]:
+    """Yield what an added variant has by default where present ones of its algorithm have another value."""
+    for i, variant in enumerate(spec.variants):
+        alike = [each.name for each in spec.variants if each.algorithm == variant.algorithm]
+        for other in alike if variant.name not in present else ():
+            for name, now in defaults.changed.get(other, {}).items():
+                then = defaults.of(other)
+                if name not in variant.parameters and not _searched(spec, variant, name, then):
+                    told = f"{other} has {word(then[name])}, the default when it was submitted"
+                    yield Fault(
+                        pointer("variants", i, "parameters", name), f"{word(now)}, the default by now; {told}"
+                    )
+
+
+def _searched(spec: ExperimentSpec, variant: Variant, name: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a variant searches a parameter, where the others have these values."""
+    declared = spec.tuning.spaces.get(variant.algorithm, {}) if spec.tuning else {}
+    space = variant.search.get(name, declared.get(name))
+    return space is not None and space.applies({**values, **variant.parameters})

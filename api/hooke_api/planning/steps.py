@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any
 
 import structlog
-from hooke.catalogue.expand import Cell
+from hooke.catalogue.expand import Cell, experiment_warnings
 from hooke.catalogue.validation import check_experiment
 from hooke.comparison.trials import known
 from hooke.errors import Fault, SpecError
@@ -23,7 +25,7 @@ from hooke_api.base.errors import AWAY, Unavailable
 from hooke_api.clusters.catalogues import offered
 from hooke_api.models import Cluster, Experiment, Run
 from hooke_api.planning.rows import add_runs
-from hooke_api.planning.trials import earlier_of, results_of, trial_runs, tried, undelivered
+from hooke_api.planning.trials import earlier_of, measured, results_of, trial_runs, tried, undelivered
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.lifecycle import finish_experiment
 from hooke_api.storage.database import Database
@@ -32,8 +34,8 @@ from hooke_api.storage.outbox import announce, wake_scheduler
 RETRY_SECONDS = 10.0
 """Pause before a plan that failed is tried again."""
 CHANGED = (
-    "its source, a default of Hooke or the choice of its trials has changed since, so that its runs would not "
-    "count as one; submit a new experiment"
+    "its source, what its algorithm takes or the choice of its trials has changed since, so that its runs would "
+    "not count as one; submit a new experiment"
 )
 _UNPLANNED = "the next runs of its tuning could not be planned, which is tried again: "
 PATIENCE_SECONDS = 60.0
@@ -47,9 +49,9 @@ def plan_of(
 ) -> Plan:
     """Return the plan of an experiment on the registered clusters; `experiment`: it has been submitted already.
 
-    Cores and the settings of trials are then those of its submission. `again`: ids of its trials that have ended
-    and are to be tried again, so that they count as not ended. Raises SpecError for anything that one of
-    its clusters does not offer, or that violates its schema.
+    Cores, the settings of trials and the defaults of its runs are then those of its submission. `again`: ids of
+    its trials that have ended and are to be tried again, so that they count as not ended. Raises SpecError for
+    anything that one of its clusters does not offer, or that violates its schema.
     """
     catalogues = offered(session, {cluster.host for cluster in spec.clusters})
     check_experiment(spec, catalogues)
@@ -62,7 +64,8 @@ def plan_of(
         return plan
     cores = {name: experiment.cores.get(name, count) for name, count in cores.items()}
     results = results_of(session, spec, experiment.id, again)
-    return Plan(spec, cores, catalogues, tried(session, experiment.id), earlier, results)
+    made = tried(session, experiment.id) if spec.tuning else measured(session, spec, experiment.id)
+    return Plan(spec, cores, catalogues, made, earlier, results)
 
 
 def registered_cores(session: Session) -> dict[str, int]:
@@ -88,7 +91,8 @@ def reported_cells(session: Session, experiment_id: str) -> frozenset[Cell]:
 def check_unchanged(session: Session, plan: Plan, experiment_id: str) -> None:
     """Raise SpecError for each variant whose runs would be other ones than those that exist, apart from the seed.
 
-    Defaults or a source may be others than at their submission, or the retry of a trial has changed the choice.
+    A source, or what an algorithm takes, may be another one than at their submission, or the retry of a trial has
+    changed the choice. Parameters that existing runs lack came later, and their defaults change nothing.
     """
     query = select(Run.variant, Run.cluster, Run.workers, Run.seed, Run.spec).where(
         Run.experiment_id == experiment_id, Run.rung.is_(None), Run.seed == plan.spec.first_seed
@@ -97,11 +101,24 @@ def check_unchanged(session: Session, plan: Plan, experiment_id: str) -> None:
     changed = {
         run.variant: f"{run.variant} on {run.cluster} would run with other settings than before: {CHANGED}"
         for run in plan.of_first_seed()
-        if run.place in exist and fingerprint(run.spec) != fingerprint(RunSpec.model_validate(exist[run.place]))
+        if run.place in exist and fingerprint(run.spec) != fingerprint(_completed(exist[run.place], run.spec))
     }
     if changed:
         names = [variant.name for variant in plan.spec.variants]
         raise SpecError([Fault(f"/variants/{names.index(name)}", why) for name, why in changed.items()])
+
+
+def _completed(document: Mapping[str, Any], planned: RunSpec) -> RunSpec:
+    """Return an existing run with the parameters that algorithm and workload got later, as they are planned."""
+    exist = RunSpec.model_validate(document)
+    algorithm, workload = exist.algorithm, exist.workload
+    now = {**planned.algorithm.parameters, **algorithm.parameters}
+    shared = {**planned.workload.parameters, **workload.parameters}
+    update = {
+        "algorithm": algorithm.model_copy(update={"parameters": now}),
+        "workload": workload.model_copy(update={"parameters": shared}),
+    }
+    return exist.model_copy(update=update)
 
 
 class Planner:
@@ -209,6 +226,7 @@ def advance(session: Session, experiment_id: str) -> bool:
         _stop(session, experiment, error.faults)
         return False
     add_runs(session, experiment, step.runs, "planner", "the next step of its tuning")
+    _warn(experiment, plan, step)
     experiment.planning = not step.complete
     if step.runs:
         log.info("planned", experiment=experiment_id, runs=len(step.runs), complete=step.complete)
@@ -218,6 +236,14 @@ def advance(session: Session, experiment_id: str) -> bool:
         session.flush()
         finish_experiment(session, experiment_id)
     return True
+
+
+def _warn(experiment: Experiment, plan: Plan, step: Step) -> None:
+    """Add the warnings about settings that trials have chosen: nothing was known of these at its submission."""
+    reported = [run for run in step.runs if run.rung is None]
+    found = [asdict(each) for each in experiment_warnings(plan.spec, reported)] if reported else []
+    if new := [each for each in found if each not in experiment.warnings]:
+        experiment.warnings = [*experiment.warnings, *new]
 
 
 def _cancel_trials(session: Session, experiment_id: str) -> None:

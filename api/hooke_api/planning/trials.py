@@ -102,13 +102,24 @@ def undelivered(session: Session, experiments: Collection[str]) -> dict[str, str
 
 def tried(session: Session, experiment_id: str) -> dict[Where, dict[int, Tried]]:
     """Return what an experiment's own trials have run with, by search."""
+    return _run_with(session, Run.experiment_id == experiment_id, Run.rung == 0)
+
+
+def measured(session: Session, spec: ExperimentSpec, experiment_id: str) -> dict[Where, dict[int, Tried]]:
+    """Return what the runs with the first seed have run with, of an experiment without tuning: each as trial 0."""
+    return _run_with(session, Run.experiment_id == experiment_id, Run.seed == spec.first_seed)
+
+
+def _run_with(session: Session, *mine: ColumnElement[bool]) -> dict[Where, dict[int, Tried]]:
     parts = (Run.spec["algorithm"], Run.spec["workload"], Run.spec["workload_settings"])
-    query = select(Run.variant, Run.cluster, Run.workers, Run.trial, *parts)
-    query = query.where(Run.experiment_id == experiment_id, Run.rung == 0).order_by(Run.number)
+    query = select(Run.variant, Run.cluster, Run.workers, Run.trial, *parts).where(*mine).order_by(Run.number)
     found: dict[Where, dict[int, Tried]] = defaultdict(dict)
     for variant, cluster, workers, trial, algorithm, workload, settings in session.execute(query):
         parameters = joined(algorithm["parameters"], settings or {})
-        found[variant, cluster, workers][trial] = Tried(parameters, algorithm["hash"], workload["hash"])
+        shared = workload["parameters"]
+        found[variant, cluster, workers][trial or 0] = Tried(
+            parameters, algorithm["hash"], workload["hash"], shared
+        )
     return dict(found)
 
 

@@ -59,6 +59,8 @@ class JoinedOffer:
     """Settings of the workload on which spaces of the variant depend: they are part of every result."""
     begun: Mapping[str, Space] | None = None
     """The spaces with which its experiment was begun; None: those that the method declares now."""
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    """What runs of the variant have had by default, whatever the defaults of the method are by now."""
 
     @property
     def spaces(self) -> Mapping[str, Space]:
@@ -68,7 +70,7 @@ class JoinedOffer:
     def resolve(self, values: Mapping[str, Any], *prefix: object) -> tuple[dict[str, Any], list[Fault]]:
         """Return the parameters with all defaults, the settings that are given, and the faults of both."""
         own, settings = split(values)
-        resolved, faults = self.method.resolve(own, *prefix)
+        resolved, faults = self.method.resolve({**self.kept, **own}, *prefix)
         if not settings and not self.conditions:
             return resolved, faults
         trained, wrong = self.workload.resolve(self.chosen.parameters | settings)
@@ -103,11 +105,12 @@ def offer_of(
     workload: WorkloadOffer,
     chosen: WorkloadChoice,
     begun: Mapping[str, Space] | None = None,
+    kept: Mapping[str, Any] | None = None,
 ) -> JoinedOffer:
-    """Return what a variant of an experiment searches; `begun`: see `JoinedOffer`."""
+    """Return what a variant of an experiment searches; `begun`, `kept`: see `JoinedOffer`."""
     named = {name for space in variant.search.values() if space is not None for name in space.conditions}
     settings = frozenset(n for each in named if (n := setting_name(each)))
-    return JoinedOffer(method, workload, chosen, settings, begun)
+    return JoinedOffer(method, workload, chosen, settings, begun, kept or {})
 
 
 def given(variant: Variant, offer: Searchable) -> dict[str, Any]:

@@ -156,6 +156,8 @@ def extend(  # noqa: PLR0913 - the options of the command line
         asked = {"seeds": seeds, "variants": _variants(variants), "version": before["version"]}
         if check:
             plan = remote.post(path(found, "/extension/dry-run"), asked)
+            for fault in plan["warnings"]:
+                typer.echo(f"warning: {fault['pointer'] or '/'}: {fault['message']}", err=True)
             return f"{plan['trial_runs']} trial runs at most and {plan['reported_runs']} others would be added"
         view = remote.post(path(found, "/extension"), asked)
         added = sum(view["runs"].values()) - sum(before["runs"].values())

@@ -1,4 +1,4 @@
-"""What a tuned experiment leaves to no search: values, spaces and communication that were given to some variants.
+"""What a tuned experiment leaves to no search: values, spaces and communication that were given to variants.
 
 Equal numbers of trials do not make such a comparison one of methods at their best: a value may have been searched
 elsewhere, and a space may lie beside the good settings. So the tuning behind a verdict names them.
@@ -21,18 +21,24 @@ MOST = 6
 
 
 def by_hand(spec: ExperimentSpec) -> str:
-    """Return in words what not all variants have alike, sentences with a space before each; empty: nothing."""
+    """Return in words what not all variants have alike, sentences with a space before each; empty: nothing.
+
+    Then what all have alike: it may suit one of them better.
+    """
     if spec.tuning is None:
         return ""
     base = next((each for each in spec.variants if each.name == spec.baseline), spec.variants[0])
-    values = _own(spec, {each.name: _values(each) for each in spec.variants})
-    spaces = _own(spec, {each.name: _spaces(each) for each in spec.variants})
-    sent = {each.name: _sent(each, base) for each in spec.variants}
+    values = {each.name: _values(each) for each in spec.variants}
+    spaces = {each.name: _spaces(each) for each in spec.variants}
+    sent = {each.name: _sent(each, base.communication) for each in spec.variants}
+    given = {each.name: [each.algorithm] * (each.algorithm in spec.tuning.given) for each in spec.variants}
     return "".join(
         [
-            *_told("Not searched", {name: list(of) for name, of in values.items()}),
-            *_told("Searched in spaces of their own", {name: list(of) for name, of in spaces.items()}),
+            *_told("Not searched", _own(values)),
+            *_told("Searched in spaces of their own", _own(spaces)),
+            *_told("Searched in spaces that the specification gives for an algorithm", given),
             *_told(f"With other communication than {base.name}", sent),
+            *_told_of_all(_alike(values), _alike(spaces), _alike_sent(spec)),
         ]
     )
 
@@ -72,17 +78,36 @@ def _spaces(variant: Variant) -> dict[str, Any]:
     return {name: space for name, space in variant.search.items() if space is not None}
 
 
-def _own(spec: ExperimentSpec, given: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return without what all variants of the experiment have alike."""
-    first = given[spec.variants[0].name]
-    alike = [name for name, value in first.items() if all(of.get(name, ...) == value for of in given.values())]
-    return {who: {name: of[name] for name in of if name not in alike} for who, of in given.items()}
+def _alike(given: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Return the names of what all variants of the experiment have alike."""
+    first, *others = given.values()
+    return [name for name, value in first.items() if all(of.get(name, ...) == value for of in others)]
 
 
-def _sent(variant: Variant, base: Variant) -> list[str]:
-    own, other = variant.communication, base.communication
+def _own(given: Mapping[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """Return by variant the names of the rest."""
+    alike = _alike(given)
+    return {who: [name for name in of if name not in alike] for who, of in given.items()}
+
+
+def _sent(variant: Variant, other: Communication) -> list[str]:
+    own = variant.communication
     names = [name for name in Communication.model_fields if getattr(own, name) != getattr(other, name)]
     return [f"{name} {getattr(own, name)}" for name in names]
+
+
+def _alike_sent(spec: ExperimentSpec) -> list[str]:
+    """Return what all variants have alike of communication that is not the default."""
+    first, *others = [_sent(each, Communication()) for each in spec.variants]
+    return [each for each in first if all(each in other for other in others)]
+
+
+def _told_of_all(values: list[str], spaces: list[str], sent: list[str]) -> Iterator[str]:
+    parts = [f"not searched {', '.join(values)}"] if values else []
+    parts += [f"searched in a space of the specification {', '.join(spaces)}"] if spaces else []
+    parts += [f"communication with {', '.join(sent)}"] if sent else []
+    if parts:
+        yield f" All variants alike: {'; '.join(parts)}."
 
 
 def _told(what: str, found: Mapping[str, list[str]]) -> Iterator[str]:

@@ -57,7 +57,7 @@ def _how(tuning: Tuning) -> str:
     return HOW[tuning.sampler if tuning.search == "optuna" else tuning.search]
 
 
-def _of_spaces(tuning: Tuning) -> str:
+def later_spaces(tuning: Tuning) -> str:
     """Return which algorithms have later spaces than others, which a declaration or a document gave them."""
     if not tuning.later:
         return ""
@@ -111,6 +111,8 @@ class Effort:
             return AS_GIVEN
         trials, seeds = count(self.tuning.trials + self.earlier, "trial"), count(self.tuning.seeds, "tuning seed")
         how = _how(self.tuning)
+        if self.tuning.samples:  # else that of a run
+            seeds += f", at most {self.tuning.samples:,} samples each"
         where = f"on {self.tuning.cluster}" if self.tuning.cluster else "on each cluster and number of workers"
         began = "Each setting is the best of" if self.complete else "Settings are being chosen, each the best of"
         if self.complete and not self.measured:
@@ -120,7 +122,7 @@ class Effort:
         )
         return (
             f"{began} {trials} per variant{counted}, {where} ({how}, {seeds}); no reported run has a tuning seed."
-            f"{self.by_hand}{_of_spaces(self.tuning)}{OTHERS if self.complete and self.measured else ''}"
+            f"{self.by_hand}{later_spaces(self.tuning)}{OTHERS if self.complete and self.measured else ''}"
         )
 
     def judged(

@@ -10,6 +10,9 @@ from hooke.comparison.report import Report, Row
 from hooke.comparison.verdict import LEAST_PAIRS
 from hooke.comparison.wording import count, estimate, figure
 
+MOST_UNCLAIMED = 2
+"""Variants without a claim that are named."""
+
 
 def headlines(found: Report, baseline: str, targeted: bool, ended: bool) -> list[str]:
     """Return a line for each cluster and number of workers.
@@ -26,16 +29,17 @@ def headlines(found: Report, baseline: str, targeted: bool, ended: bool) -> list
         place += ", simulated" if rows[0].first.simulated else ""
         going = not ended and any(row.finished + row.failed < row.runs for row in rows)
         on = f" so far on {place}" if going else f" on {place}"
-        lines.append(_line(rows, best, baseline, on) if targeted else f"No target: final figures{on}")
+        lines.append(_line(rows, best, baseline, on, going) if targeted else f"No target: final figures{on}")
     return lines
 
 
-def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str) -> str:
+def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str, going: bool) -> str:
     verdict = next((row.verdict for row in rows if best is not None and row.first.variant == best.variant), None)
     if best is None or verdict is None:
         return _nothing_yet(rows, baseline, on)
     of = f", as the best of {best.among}" if best.among > FREE else ""
     apart = f", not separated from {_listed(best.unseparated)}" if best.unseparated else ""
+    apart += "" if going else _unclaimed(rows)
     if best.variant == baseline:
         return f"Fastest{on}: {baseline}, the baseline{apart}"
     if verdict.claim == "faster" and verdict.ratio is not None:
@@ -44,6 +48,14 @@ def _line(rows: Sequence[Row], best: Fastest | None, baseline: str, on: str) -> 
         return f"Fastest{on}: {best.variant}, at least {figure(best.low)}×{f' ({of[2:]})' if of else ''}{apart}"
     ratio = "" if verdict.ratio is None else f" {estimate(verdict.ratio)}×"
     return f"Inconclusive{on}: {best.variant}{ratio} ({_ends(best)}{of}, {count(verdict.pairs, 'seed')})"
+
+
+def _unclaimed(rows: Sequence[Row]) -> str:
+    """Return of which variants nothing is claimed, as where their tuning was not that of the others."""
+    names = [row.first.variant for row in rows if row.verdict.claim == "no claim"]
+    if len(names) > MOST_UNCLAIMED:
+        return f", no claim on {len(names)} others"
+    return f", no claim on {_listed(names)}" if names else ""
 
 
 def _nothing_yet(rows: Sequence[Row], baseline: str, on: str) -> str:

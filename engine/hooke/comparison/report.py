@@ -24,7 +24,7 @@ from hooke.comparison.verdict import (
     paired_difference,
 )
 from hooke.spec.specification import Target
-from hooke.spec.states import TERMINAL
+from hooke.spec.states import TERMINAL, RunState
 from hooke.trace.phases import PHASES
 
 
@@ -234,6 +234,7 @@ class _Group:
             ended=sum(run.state in TERMINAL for run in runs),
             runs=len(runs),
             failed=sum(run.state in FAILED for run in runs),
+            cancelled=sum(run.state is RunState.CANCELLED for run in runs),
         )
         baseline = self._baseline
         if baseline in self._unchosen:

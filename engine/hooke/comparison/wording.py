@@ -23,6 +23,8 @@ class ComparedPlace:
     failed: int
     overlapped: int = 0
     """Runs that shared their machine with a run of another cluster."""
+    cancelled: int = 0
+    """Runs whose seed is not compared, because a person ended them."""
 
     def __str__(self) -> str:
         notes = [count(self.workers, "worker"), "simulated" if self.simulated else "real"]
@@ -36,6 +38,8 @@ class ComparedPlace:
             notes.append(f"so far {self.ended} of {self.runs} runs ended")
         if self.failed:
             notes.append(f"{count(self.failed, 'run')} failed")
+        if self.cancelled:
+            notes.append(f"{count(self.cancelled, 'run')} cancelled")
         return f"On {self.cluster} ({', '.join(notes)})"
 
 

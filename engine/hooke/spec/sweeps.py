@@ -14,7 +14,7 @@ from typing import Any
 
 from hooke.errors import Fault, SpecError
 from hooke.spec.pointers import pointer
-from hooke.spec.spaces import Scalar, same
+from hooke.spec.spaces import same
 from hooke.spec.specification import MAX_VARIANTS, ExperimentSpec, Variant
 
 LONGEST_NAME = 120
@@ -112,7 +112,7 @@ def _expand(variant: Variant, origin: int) -> Iterator[_Made]:
     for indices in itertools.product(*(range(len(values)) for values in variant.sweep.values())):
         chosen = dict(zip(variant.sweep, indices, strict=True))
         values: dict[str, Any] = {name: variant.sweep[name][k] for name, k in chosen.items()}
-        told = ", ".join(f"{name} {_word(value)}" for name, value in values.items())
+        told = ", ".join(f"{name} {word(value)}" for name, value in values.items())
         changes = {
             "name": f"{variant.name} ({told})",
             "parameters": {**variant.parameters, **values},
@@ -121,7 +121,8 @@ def _expand(variant: Variant, origin: int) -> Iterator[_Made]:
         yield _Made(variant.model_copy(update=changes), origin, chosen)
 
 
-def _word(value: Scalar) -> str:
+def word(value: object) -> str:
+    """Return the value of a parameter as it is told: "empty", "true", "0.5"."""
     if value is None:
         return "empty"
     return str(value).lower() if isinstance(value, bool) else str(value)

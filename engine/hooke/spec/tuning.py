@@ -62,3 +62,10 @@ class Tuning(Frozen):
         title="Later",
         description="Algorithms whose spaces were declared later than those of others, which have changed since.",
     )
+    given: list[Name] = Field(
+        default_factory=list,
+        max_length=200,
+        exclude_if=lambda value: not value,  # documents without it keep their fingerprint
+        title="Given",
+        description="Algorithms whose spaces a document gave: not those that they declared when it was submitted.",
+    )

@@ -99,18 +99,36 @@ def with_spaces(
     now: Mapping[str, Spaces],
     begun: Sequence[str],
     earlier: Sequence[Earlier] = (),
+    *,
+    stored: bool = False,
 ) -> ExperimentSpec:
     """Return a specification with the spaces of its algorithms, so that they stay.
 
     `spaces`: of each algorithm of its variants; `now`: those that it declares; `begun`: the algorithms whose
     searches were begun before. Others are told as later ones, if the spaces of those have changed since; so are
-    those that were later ones in `earlier`, the experiments that it continues.
+    those that were later ones in `earlier`, the experiments that it continues. Algorithms are told as given ones
+    whose spaces the document has and nobody declares. `stored`: the experiment has trials, so that they were told
+    when it was submitted.
     """
     if spec.tuning is None:
         return spec
-    changed = any(dict(spaces[name]) != dict(now[name]) for name in begun)
+    by_document = _given(spec, now, earlier, stored)
+    changed = any(dict(spaces[name]) != dict(now[name]) for name in begun if name not in by_document)
     told = {name for each in (spec, *(e.spec for e in earlier)) if each.tuning for name in each.tuning.later}
     later = [name for name in spaces if name in told or (changed and name not in begun)]
     later = later if len(later) < len(spaces) else []  # later than no other one
-    update = {"spaces": {name: dict(of) for name, of in spaces.items()}, "later": later}
+    given = [name for name in spaces if name in by_document]
+    update = {"spaces": {name: dict(of) for name, of in spaces.items()}, "later": later, "given": given}
     return spec.model_copy(update={"tuning": spec.tuning.model_copy(update=update)})
+
+
+def _given(spec: ExperimentSpec, now: Mapping[str, Spaces], earlier: Sequence[Earlier], stored: bool) -> set[str]:
+    """Return the algorithms whose spaces a document gave: neither declared, nor those of an earlier experiment."""
+    tunings = [each.tuning for each in (spec, *(e.spec for e in earlier)) if each.tuning]
+    found = {name for each in tunings for name in each.given}
+    if spec.tuning and not stored:
+        for name, own in spec.tuning.spaces.items():
+            known = [now.get(name), *(each.spaces.get(name) for each in tunings[1:])]
+            if not any(each is not None and dict(each) == own for each in known):
+                found.add(name)
+    return found

@@ -7,7 +7,7 @@ trials are equal, and its setting lies in the new space. Spaces may only become 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hooke.catalogue.joined import JoinedOffer, Searchable, given, joined, setting_name, split
@@ -34,6 +34,8 @@ class Tried:
     algorithm_hash: str | None = None
     """SHA-256 of the source of a user's own algorithm."""
     workload_hash: str | None = None
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the workload that all variants share; empty: not known."""
 
 
 Trials = Mapping[Where, Mapping[int, Tried]]

@@ -29,13 +29,13 @@ from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, Variant
 from hooke.tuning.begun import Spaces, completed, in_both, spaces_of, with_spaces
 from hooke.tuning.continued import Earlier, Trials, Tried, Where, brackets, differences, outside
+from hooke.tuning.defaults import Defaults, defaults_of
 from hooke.tuning.optuna_search import BATCH, first_settings, lacking, remembered, waits
 from hooke.tuning.search import Known, Search, TrialKey, rungs, tuning_seeds
 from hooke.tuning.settings import settings, why_none
+from hooke.tuning.sources import changed_sources
 
 __all__ = ["Earlier", "Plan", "Step", "Tried", "Where"]
-
-CHANGED = "the source of {name!r} has changed since its trials, so their choice does not hold for it: submit again"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,9 @@ class Step:
 class Plan:
     """The plan of an experiment on registered clusters. Raises SpecError as `expand` does, also for its trials.
 
-    `tried`: its own trials so far, whose settings stay, whatever is declared now. `earlier`: the experiments that
-    it continues, the first one first. `known`: the results of all these trials so far.
+    `tried`: its own trials so far, whose settings stay, whatever is declared now; without tuning its runs, whose
+    defaults stay. `earlier`: the experiments that it continues, the first one first. `known`: the results of all
+    these trials so far.
     """
 
     def __init__(  # noqa: PLR0913 - what exists already comes last and may be left out
@@ -62,7 +63,7 @@ class Plan:
         earlier: Sequence[Earlier] = (),
         known: Mapping[Where, Known] | None = None,
     ) -> None:
-        self.spec = spec
+        self.spec = self._with_defaults = spec
         self._tried, self._earlier, self._known = tried or {}, earlier, known or {}
         self._cores, self._catalogues = cores, catalogues
         self._declared: dict[str, Spaces] = {}
@@ -75,12 +76,23 @@ class Plan:
         """Of each algorithm, the spaces of its searches, and whether these have been begun with them."""
         self.settings: dict[Where, list[dict[str, Any]]] = {}
         """The settings of each search: trial k has the one at k - 1."""
+        self.defaults = Defaults()
+        """What runs that exist have had by default."""
         if spec.tuning is not None:
             self._prepare(spec.tuning.cluster)
+        elif self._tried:
+            self._keep_defaults(locations(spec, cores, catalogues))
+
+    def _keep_defaults(self, places: Sequence[Location]) -> None:
+        made = [Earlier(self.spec, self._tried), *reversed(self._earlier)]
+        spaces = {name: found for name, (found, _) in self._spaces.items()}
+        self.defaults = defaults_of(self.spec, places, made, spaces)
+        self._with_defaults = self.defaults.applied(self.spec)
 
     def _prepare(self, deciding: str | None) -> None:
         """Find the places of all runs and the settings of all trials; `deciding`: the cluster that has trials."""
-        for location in locations(self.spec, self._cores, self._catalogues):
+        places = locations(self.spec, self._cores, self._catalogues)
+        for location in places:
             for variant in self.spec.variants:
                 offer = location.offered.algorithms[variant.algorithm]
                 workers = min(location.workers, offer.max_workers or location.workers)
@@ -89,6 +101,7 @@ class Plan:
                 self._declared[variant.algorithm] = in_both(before, offer.spaces)
         experiments = [*self._earlier, Earlier(self.spec, self._tried)]
         self._spaces = {name: spaces_of(name, now, experiments) for name, now in self._declared.items()}
+        self._keep_defaults(places)
         if self.spec.tuning and (why := lacking(self.spec.tuning)):
             raise SpecError([why])
         faults = [fault for each in self._earlier for fault in differences(self.spec, each.spec)]
@@ -109,14 +122,15 @@ class Plan:
         variant, location = self.locations[where]
         workload = location.offered.workloads[self.spec.workload.name]
         method, (spaces, _) = location.offered.algorithms[variant.algorithm], self._spaces[variant.algorithm]
-        return offer_of(variant, method, workload, self.spec.workload, spaces)
+        chosen, kept = self._with_defaults.workload, self.defaults.of(variant.name)
+        return offer_of(variant, method, workload, chosen, spaces, kept)
 
     @property
     def begun(self) -> ExperimentSpec:
         """Return the specification with the search spaces of its algorithms, which all later trials have."""
         spaces = {name: found for name, (found, _) in self._spaces.items()}
         before = [name for name, (_, begun) in self._spaces.items() if begun] if self._tried else list(spaces)
-        return with_spaces(self.spec, spaces, self._declared, before, self._earlier)
+        return with_spaces(self.spec, spaces, self._declared, before, self._earlier, stored=bool(self._tried))
 
     def _begin(self, where: Where) -> Iterator[Fault]:
         """Begin or resume a search: its earlier trials, then its own. Yields why it cannot be."""
@@ -195,22 +209,7 @@ class Plan:
 
     def changed_sources(self) -> list[Fault]:
         """Return a fault for each own algorithm or workload whose source is not that of its trials any more."""
-        found = []
-        made = [
-            item for trials in (*(each.tried for each in self._earlier), self._tried) for item in trials.items()
-        ]
-        for where, trials in made:
-            if where not in self.locations:  # of a variant that was left out
-                continue
-            variant, location = self.locations[where]
-            now = cell(self.spec, variant, location, self.spec.first_seed).spec
-            place = pointer("variants", self.spec.variants.index(variant), "algorithm")
-            for tried in trials.values():
-                if tried.algorithm_hash != now.algorithm.hash:
-                    found.append(Fault(place, CHANGED.format(name=variant.algorithm)))
-                if tried.workload_hash != now.workload.hash:
-                    found.append(Fault("/workload/name", CHANGED.format(name=self.spec.workload.name)))
-        return list(dict.fromkeys(found))
+        return changed_sources(self.spec, self.locations, [*(each.tried for each in self._earlier), self._tried])
 
     def first(self) -> Step:
         """Return the first step. Raises SpecError for parameters that cannot run on a number of workers."""
@@ -223,7 +222,7 @@ class Plan:
     def following(self, known: Mapping[Where, Known], reported: frozenset[Cell] = frozenset()) -> Step:
         """Return the next step, given the runs of searches that exist, and the reported runs that exist."""
         if self.spec.tuning is None:
-            runs = expand(self.spec, self._cores, self._catalogues)
+            runs = expand(self._with_defaults, self._cores, self._catalogues)
             return Step([run for run in runs if run.place not in reported], complete=True)
         self._go_on(known)
         runs = [run for where in self.searches for run in self._trials(where, known.get(where, {}))]
@@ -269,8 +268,8 @@ class Plan:
         """
         if self.spec.tuning is None:
             for location in locations(self.spec, self._cores, self._catalogues):
-                for variant in self.spec.variants:
-                    yield cell(self.spec, variant, location, self.spec.first_seed)
+                for variant in self._with_defaults.variants:
+                    yield cell(self._with_defaults, variant, location, self.spec.first_seed)
         for where in self.locations:
             source = self.searched_at(where)
             found = self._known.get(source, {})
@@ -297,4 +296,4 @@ class Plan:
         variant, location = self.locations[where]
         parameters, settings = split(self.settings[self.searched_at(where)][trial - 1])
         chosen = variant.model_copy(update={"parameters": parameters, "workload_settings": settings})
-        return replace(cell(self.spec, chosen, location, seed), trial=trial)
+        return replace(cell(self._with_defaults, chosen, location, seed), trial=trial)

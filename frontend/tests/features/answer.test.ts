@@ -78,9 +78,11 @@ function headline(
   rows: ComparisonRow[],
   named?: Partial<Fastest> & Pick<Fastest, "variant" | "unseparated">,
   target: string | null = "97%",
+  complete = rows.every(({ finished, failed, runs }) => finished + failed === runs),
 ) {
   const found = comparison({
     rows,
+    complete,
     target,
     baseline: "SGD",
     fastest: named ? [fastest({ ...ends(rows, named.variant), ...named })] : [],
@@ -100,6 +102,17 @@ describe("the headline", () => {
     expect(headline([BASE, QUICK], { variant: "Sync SGD", unseparated: ["A", "B", "C"] })).toMatch(
       /not separated from A, B and C$/,
     );
+  });
+
+  it("says of whom nothing is claimed, once all runs have ended", () => {
+    const silent = (name: string) => row(name, { speed_up: speedUp({ claim: "no claim" }) });
+    const said = "Fastest on local: Sync SGD, 2.7× (1.9 to 3.8), no claim on";
+    const best = { variant: "Sync SGD", unseparated: [] };
+    expect(headline([BASE, QUICK, silent("A"), silent("B")], best)).toBe(`${said} A and B`);
+    expect(headline([BASE, QUICK, ...["A", "B", "C"].map(silent)], best)).toBe(`${said} 3 others`);
+    const going = { ...silent("A"), finished: 1 };
+    expect(headline([BASE, QUICK, going], best)).not.toContain("no claim");
+    expect(headline([BASE, QUICK, going], best, "97%", true)).toBe(`${said} A`); // its other runs were cancelled
   });
 
   it("says so far while runs go on", () => {

@@ -33,6 +33,17 @@ describe("the spaces with which an experiment was begun", () => {
     expect(clonedFrom({ name: "Tuned", spec: SPEC }).tuning).toEqual({ trials: 4 });
   });
 
+  it("are those of a clone, too, where its document gave them", () => {
+    const spaces = { ...SPEC.tuning?.spaces, demo: { lr: NOW } };
+    const tuning = { ...SPEC.tuning, spaces, given: ["demo"] } as typeof SPEC.tuning;
+    const given = { ...SPEC, tuning } as typeof SPEC;
+    expect(clonedFrom({ name: "Tuned", spec: given }).tuning).toEqual({
+      trials: 4,
+      spaces: { demo: { lr: NOW } },
+    });
+    expect(withoutSpaces(given).spaces).toEqual(spaces);
+  });
+
   it("are what the form shows of an experiment that goes on, and of no other", () => {
     const [sync, demo] = asBegun(CATALOGUE, SPEC.tuning?.spaces).items;
     expect(sync?.search).toEqual({ lr: EARLIER });

@@ -69,6 +69,7 @@ describe("the order", () => {
     ["Fastest on local: 5×, at least 1.4×, not separated from A and B", 1.4],
     ["Fastest on local: 5×, at least 1.3× (as the best of 7), not separated from A and B", 1.3],
     ["Fastest on local: Sync SGD, 2.7× (1.2 to 6.0, as the best of 7)", 2.7],
+    ["Fastest on local: 5×, at least 1.4×, no claim on A", 1.4],
     ["Inconclusive on local: Sync SGD 14× (0.14 to 15, 3 seeds)", 0],
     ["No verdict on local: needs 3 finished seed pairs, has 0", -1],
     ["No target: final figures on local", -1],

@@ -3,13 +3,16 @@
 import math
 
 import pytest
+from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
-from hooke_api.comparisons.entries import MethodTimes, best
+from hooke_api.comparisons.entries import MethodTimes, _conditions, best
+from hooke_api.comparisons.run_settings import conditions
 from hooke_api.models import Experiment, Run, now
 from sqlalchemy import select, update
 from sqlalchemy.orm import undefer
 
 from tests.api.databases import ONE_KIND
+from tests.api.hands import SPEC
 
 VARIANTS = [
     {"name": "sync", "algorithm": "sync-sgd"},
@@ -105,6 +108,39 @@ def test_scores_over_two_workloads(service):
     assert [(each["variant"], each["variants"]) for each in local["results"]] == [("local 4", 2), ("local 8", 2)]
     assert sync["low"] <= sync["score"] <= sync["high"]
     assert (sync["tau"], sync["rho"]) == ([1, 1, 1, 2, 2, 4], [0, 0, 0.5, 0.5, 1, 1])
+
+
+@ONE_KIND
+def test_spaces_that_are_later_or_given_are_told_below_a_board(service):
+    times = {"sync": [4.0, 5.0, 4.5], "local 4": [9.0, 9.0, 9.0]}
+    spaces = {"sync-sgd": {"lr": {"choices": [0.1, 1.0]}}}
+    made = measured(service, times, VARIANTS[:2], tuning={"trials": 2, "spaces": spaces})
+    with service.database.write() as session:
+        experiment = session.get_one(Experiment, made["id"])
+        experiment.spec = experiment.spec | {"tuning": experiment.spec["tuning"] | {"later": ["local-sgd"]}}
+    (board,) = service.get("/leaderboard")["boards"]
+    told = board["workloads"][0]["by_hand"]
+    assert "Searched in spaces that the specification gives for an algorithm: sync (sync-sgd)." in told
+    assert "The search spaces of local-sgd are later ones" in told
+
+
+def test_trials_of_another_sampler_are_another_tuning():
+    tuned = [{"trials": 2, "search": "optuna", "sampler": sampler} for sampler in ("gp", "random", "random")]
+    specs = [ExperimentSpec.model_validate(SPEC | {"tuning": each}) for each in tuned]
+    gp, one, other = (_conditions(spec, spec.clusters[0], 2) for spec in specs)
+    assert gp != one == other
+
+
+def test_a_trace_is_a_condition_of_measured_times():
+    """It takes 20 us of a step; in virtual time nothing."""
+    for virtual in (None, {}):
+        clusters = [SPEC["clusters"][0] | {"computed_on": "local", "virtual": virtual}]
+        documents = [SPEC | {"clusters": clusters, "trace": trace} for trace in (False, True)]
+        specs = [ExperimentSpec.model_validate(each) for each in documents]
+        plain, traced = (_conditions(spec, spec.clusters[0], 2) for spec in specs)
+        assert (plain == traced) == (virtual is not None)
+        plain, traced = (conditions(spec, {"virtual": virtual}) for spec in specs)
+        assert (plain == traced) == (virtual is not None)
 
 
 @ONE_KIND

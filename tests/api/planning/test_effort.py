@@ -105,3 +105,19 @@ def test_what_was_cancelled_is_not_called_chosen(service):
     service.client.post(f"/experiments/{experiment}/cancel")
     comparison, _ = compared(service, experiment)
     assert comparison["tuning"].startswith("No setting was chosen")
+
+
+def test_what_simulated_time_leaves_out_is_told_of_chosen_settings_too(service):
+    """It was told only where settings are as given: methods whose encoding costs nothing won without a word."""
+    place = {"name": "sim", "computed_on": "local", "workers": [2], "seeds": 3, "virtual": {}}
+    variants = [TUNED["variants"][1], {"name": "demo", "algorithm": "demo"}]
+    changes = {"variants": variants, "clusters": [place], "tuning": {"trials": 2}}
+    experiment = service.submit(**TUNED | changes)["id"]
+
+    def told():
+        warnings = service.get(f"/experiments/{experiment}")["warnings"]
+        return [each["pointer"] for each in warnings if "leaves out the encoding" in each["message"]]
+
+    assert told() == []
+    play(service, by_rate)
+    assert told() == ["/variants/1/parameters"]

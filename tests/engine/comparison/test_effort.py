@@ -93,7 +93,10 @@ def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict
     )
     assert told({}, {"communication": {"wire": "bf16"}}) == " With other communication than base: a (wire bf16)."
     alike = {"parameters": {"momentum": 0.9}, "search": {"lr": LR}, "communication": {"wire": "bf16"}}
-    assert told(alike, alike) == ""
+    assert told(alike, alike) == (
+        " All variants alike: not searched momentum; searched in a space of the specification lr; communication "
+        "with wire bf16."
+    )
     assert told({"parameters": {"momentum": 0.9}}, {"parameters": {"momentum": 0.0}}) == (
         " Not searched: base (momentum), a (momentum)."
     )
@@ -102,6 +105,31 @@ def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict
     assert told({}, {"parameters": {"period": 16}}, tuning=None) == "", "then nothing is searched"
     many = [{"name": f"v{n}", "algorithm": "slowmo", "parameters": {"period": n}} for n in range(1, 10)]
     assert told(variants=many, baseline="v1").endswith("v6 (period), and 3 more.")
+
+
+def test_spaces_that_a_document_gives_for_an_algorithm_are_part_of_it():
+    """Otherwise who wants a favorite to win gives the algorithm of its rival a space beside its good settings."""
+    tuning = DOCUMENT["tuning"] | {"spaces": {"slowmo": {"lr": LR}}, "given": ["slowmo"]}
+    assert told(tuning=tuning) == (
+        " Searched in spaces that the specification gives for an algorithm: a (slowmo)."
+    )
+
+
+def test_a_shorter_budget_of_trials_is_part_of_it():
+    """Methods that begin slowly lose by it."""
+    short = replace(TUNED, tuning=Tuning(trials=8, samples=2000))
+    assert "(quasi-random search, 1 tuning seed, at most 2,000 samples each)" in short.sentence
+    assert "samples each" not in TUNED.sentence
+
+
+def test_runs_that_a_person_has_ended_are_told_with_the_claims():
+    """Their seeds are not compared: cancelled in time, the good ones of a rival would not count."""
+    found = list(runs("here", {"base": 100.0, "a": 10.0}))
+    ended = [replace(r, state=RunState.CANCELLED) if (r.variant, r.seed) == ("base", 0) else r for r in found]
+    (sentence,) = report(ended, "base", TARGET, Effort()).sentences
+    assert ", 1 run cancelled)" in sentence
+    (sentence,) = report(found, "base", TARGET, Effort()).sentences
+    assert "cancelled" not in sentence
 
 
 def test_the_tuning_names_how_many_parameters_were_searched_where_the_numbers_differ():

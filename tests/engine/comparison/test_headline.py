@@ -7,6 +7,7 @@ from hooke.comparison.effort import Effort
 from hooke.comparison.headline import headlines
 from hooke.comparison.report import report
 from hooke.spec.states import RunState
+from hooke.spec.tuning import Tuning
 
 from tests.engine.comparison.test_fastest import BASE, HALF, NOISY, SLOW, TARGET, runs
 
@@ -44,6 +45,19 @@ def test_several_places_are_told_apart_and_those_that_go_on_are_marked():
         "Fastest so far on 10gbe",
     ]
     assert lines(there, ended=True)[0].startswith("Fastest on 10gbe: "), "its last run was cancelled"
+
+
+def test_a_variant_that_is_not_compared_is_not_left_out_in_silence():
+    """As one of whose trials one was cancelled: it may be the fastest, and the line names another one."""
+    made = {(name, "local", 2): 8 - (name == "rival") for name in ("base", "half", "rival")}
+    effort = Effort(Tuning(trials=8), tuple(name for name, *_ in made), made=made)
+    found = runs(base=BASE, half=HALF, rival=[time / 3 for time in BASE])
+    (line,) = headlines(report(found, "base", TARGET, effort), "base", True, True)
+    assert line.startswith("Fastest on local: half, 2.0× (")
+    assert line.endswith(", no claim on rival")
+    going = [*found[:-1], replace(found[-1], state=RunState.RUNNING, time_to_target=None, target_after=None)]
+    (line,) = headlines(report(going, "base", TARGET, effort), "base", True, False)
+    assert "no claim" not in line, "it will have one"
 
 
 def test_a_simulated_place_is_named_as_such():

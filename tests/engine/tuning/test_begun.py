@@ -58,7 +58,8 @@ def test_what_is_stored_is_valid_and_plans_the_same_runs(monkeypatch):
     declare(monkeypatch, LATER, SyncSGD, LocalSGD)
     again = Plan(validate_experiment(document), CORES)
     assert again.settings == plan.settings
-    assert again.begun == plan.begun
+    given = {"given": ["sync-sgd", "local-sgd"]}  # whoever submits it gives them, as others are declared by now
+    assert again.begun.tuning == plan.begun.tuning.model_copy(update=given)
     prints = [[fingerprint(run.spec) for run in each.first().runs] for each in (plan, again)]
     assert prints[0] == prints[1]
     assert "spaces" not in validate_experiment(BEGUN).model_dump_json(), "what says nothing of it stays as it was"
@@ -182,6 +183,24 @@ def test_a_variant_that_is_added_later_is_told_where_the_others_spaces_have_chan
     # what was stored stays, and another version of the experiment tells it again
     document |= {"tuning": found.model_dump(mode="json")}
     assert extended() == found
+
+
+def test_spaces_that_a_document_gives_are_told_until_the_end(monkeypatch):
+    """Not those that are declared, nor those of an experiment that is continued: these nobody has written."""
+    own = {"sync-sgd": {"lr": {"low": 5.0, "high": 9.0}}}
+    stored = Plan(validate_experiment(BEGUN), CORES).begun.model_dump(mode="json", by_alias=True)
+    assert "given" not in Plan(validate_experiment(stored), CORES).begun.model_dump()["tuning"], "submitted again"
+    earlier, known = begun(BEGUN | {"tuning": BEGUN["tuning"] | {"spaces": own}})
+    assert earlier.spec.tuning.given == ["sync-sgd"]
+    declare(monkeypatch, LATER, Descent)
+    again = Plan(earlier.spec, CORES, None, earlier.tried, (), known).begun
+    assert (again.tuning.given, again.tuning.later) == (["sync-sgd"], [])
+    assert continued(earlier, known).begun.tuning.given == ["sync-sgd"]
+    spaces = earlier.spec.model_dump(mode="json")["tuning"]["spaces"]
+    same = CONTINUED | {"tuning": CONTINUED["tuning"] | {"spaces": spaces}}
+    assert continued(earlier, known, same).begun.tuning.given == ["sync-sgd"], "Local SGD has those of then"
+    alone = BEGUN | {"variants": FREE[1:], "baseline": "local", "tuning": BEGUN["tuning"] | {"spaces": own}}
+    assert Plan(validate_experiment(alone), CORES).begun.tuning.given == [], "no variant has this algorithm"
 
 
 def test_a_proposal_of_a_model_is_in_the_spaces_of_the_trials_before(monkeypatch):

@@ -145,9 +145,16 @@ def _environment_rows(found: Environment) -> Iterable[tuple[str, str]]:
 
 
 def document_part(told: Told) -> Iterator[Markup]:
-    """Yield the specification, with which the experiment can be submitted again; `tuning_part` has its spaces."""
-    spaces = {"tuning": {"spaces", "later"}}
-    document = told.experiment.spec.model_dump(mode="json", by_alias=True, exclude=spaces)
+    """Yield the specification, with which the experiment can be submitted again; `tuning_part` has its spaces.
+
+    Those that its document gave are part of it.
+    """
+    written = {"tuning": {"spaces", "later", "given"}}
+    spec = told.experiment.spec
+    document = spec.model_dump(mode="json", by_alias=True, exclude=written)
+    if spec.tuning and spec.tuning.given:
+        spaces = spec.tuning.model_dump(mode="json")["spaces"]
+        document["tuning"]["spaces"] = {name: spaces[name] for name in spec.tuning.given if name in spaces}
     yield tag("h2", "Specification")
     yield tag("p", f"Fingerprint {told.experiment.fingerprint}", class_="quiet")
     yield tag("pre", json.dumps(document, ensure_ascii=False, indent=1))

@@ -8,6 +8,9 @@ const LEAST_PAIRS = 3;
 /** Up to so many equal variants the best one's interval needs no correction for the choice. */
 const FREE = 3;
 
+/** Variants without a claim that the headline names. */
+const MOST_UNCLAIMED = 2;
+
 const seeds = (count: number) => `${count} ${count === 1 ? "seed" : "seeds"}`;
 
 /** "A, B and C". */
@@ -81,15 +84,21 @@ export function lineOf({ variant, speed_up: speedUp }: Pick<ComparisonRow, "vari
 /** The answer of one cluster and number of workers, first of all: who is fastest, and from whom that is not told apart. */
 export function headlineOf(
   group: Group,
-  { baseline, target, fastest: found }: Pick<Comparison, "baseline" | "target" | "fastest">,
+  {
+    baseline,
+    target,
+    fastest: found,
+    complete,
+  }: Pick<Comparison, "baseline" | "target" | "fastest" | "complete">,
 ): string {
   if (target === null) return `No target: final figures against ${baseline}`;
   const fastest = found.find((one) => one.cluster === group.cluster && one.workers === group.workers);
-  const going = group.rows.some((row) => row.finished + row.failed < row.runs);
+  const going = !complete && group.rows.some((row) => row.finished + row.failed < row.runs); // others were cancelled
   const place = `${going ? " so far" : ""} on ${group.cluster}`;
   const best = group.rows.find((row) => row.variant === fastest?.variant)?.speed_up;
   if (!fastest || !best) return nothingYet(group, baseline);
-  const apart = fastest.unseparated.length > 0 ? `, not separated from ${listed(fastest.unseparated)}` : "";
+  const alike = fastest.unseparated.length > 0 ? `, not separated from ${listed(fastest.unseparated)}` : "";
+  const apart = `${alike}${going ? "" : unclaimed(group)}`;
   if (fastest.variant === baseline) return `Fastest${place}: ${baseline}, the baseline${apart}`;
   const of = fastest.among > FREE ? `as the best of ${fastest.among}` : "";
   const interval = [ends(fastest), of].filter(Boolean).join(", ");
@@ -101,6 +110,13 @@ export function headlineOf(
     return `Fastest${place}: ${fastest.variant}, ${bound}${apart}`;
   }
   return `Inconclusive${place}: ${fastest.variant} ${inconclusive(best, interval)}`;
+}
+
+/** Of which variants nothing is claimed, as where their tuning was not that of the others; in the server's words. */
+function unclaimed({ rows }: Group): string {
+  const names = rows.filter((row) => row.speed_up.claim === "no claim").map((row) => row.variant);
+  if (names.length > MOST_UNCLAIMED) return `, no claim on ${names.length} others`;
+  return names.length > 0 ? `, no claim on ${listed(names)}` : "";
 }
 
 function nothingYet(group: Group, baseline: string): string {

@@ -45,7 +45,7 @@ export function turned(order: Order, key: SortKey): Order {
 }
 
 /** What stands before the factor of a claim, and after it, in the server's words (hooke.comparison.headline). */
-const FACTOR = /, (?:at least )?([\d.,]+)×(?: \(|, not separated|$)/;
+const FACTOR = /, (?:at least )?([\d.,]+)×(?: \(|, (?:not separated|no claim)|$)/;
 
 /** How much the first line of a verdict claims: the factor of the fastest, 0 where it is inconclusive, -1 for none. */
 export function claimOf(line: string | undefined): number | undefined {

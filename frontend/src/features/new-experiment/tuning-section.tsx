@@ -60,7 +60,8 @@ export function TuningSection({ catalogue, workloads }: TuningProps) {
 /** What the form shows elsewhere, or not: the samplers are those of Optuna. */
 function withoutEffect(draft: Json): string[] {
   const [search, sampler] = [textAt(draft, ["tuning", "search"]), textAt(draft, ["tuning", "sampler"])];
-  return ["cluster", "continues", "spaces", "later", ...(search === "optuna" || sampler ? [] : ["sampler"])];
+  const written = ["spaces", "later", "given"];
+  return ["cluster", "continues", ...written, ...(search === "optuna" || sampler ? [] : ["sampler"])];
 }
 
 /** The experiment whose trials count here, and the way to do without them. */

@@ -123,7 +123,8 @@ export function deedsOfExperiment(view: ExperimentView): Deed[] {
       label: "Rerun this experiment",
       act: () => rerun(view),
       asks: {
-        question: "Submit the same specification as a new experiment? To change it first, clone it.",
+        question:
+          "Submit the same specification as a new experiment? What it does not name has the defaults of now. To change it first, clone it.",
         confirm: "Rerun",
       },
       next: pageOfMade,

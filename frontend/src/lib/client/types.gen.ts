@@ -7477,6 +7477,12 @@ export type Tuning = {
      */
     continues?: string | null;
     /**
+     * Given
+     *
+     * Algorithms whose spaces a document gave: not those that they declared when it was submitted.
+     */
+    given?: Array<string>;
+    /**
      * Later
      *
      * Algorithms whose spaces were declared later than those of others, which have changed since.

@@ -3,11 +3,16 @@ import type { AlgorithmView, ExperimentSpec, Tuning } from "@/lib/client/types.g
 /** The spaces with which an experiment was begun: algorithm, parameter, space. */
 export type Begun = NonNullable<Tuning["spaces"]>;
 
-/** A specification as people read it, and apart from it the search spaces with which it was begun, if it has any. */
+/**
+ * A specification as people read it, and apart from it the search spaces with which it was begun, if it has any. Those
+ * that its document gave stay in it.
+ */
 export function withoutSpaces(spec: ExperimentSpec): { spec: ExperimentSpec; spaces: Begun | undefined } {
   if (!spec.tuning) return { spec, spaces: undefined };
-  const { spaces, later, ...tuning } = spec.tuning;
-  return { spec: { ...spec, tuning }, spaces };
+  const { spaces, later, given = [], ...tuning } = spec.tuning;
+  const own = Object.entries(spaces ?? {}).filter(([algorithm]) => given.includes(algorithm));
+  const kept = own.length > 0 ? { ...tuning, spaces: Object.fromEntries(own) } : tuning;
+  return { spec: { ...spec, tuning: kept }, spaces };
 }
 
 /** A catalogue whose algorithms search what an experiment was begun with. */
