@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project
+from hooke.cli.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,8 @@ def submit(  # noqa: PLR0913 - the options of the command line
         typer.echo("the experiment continues if its address was printed", err=True)
         raise typer.Exit(130) from None
     except (HookeError, OSError) as error:
-        typer.echo(f"hooke submit: {error}", err=True)
+        said = f"{error.filename or spec}: {error.strerror}" if isinstance(error, OSError) else plain(str(error))
+        typer.echo(f"hooke submit: {said}", err=True)
         raise typer.Exit(1) from None
 
 

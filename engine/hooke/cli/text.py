@@ -19,6 +19,14 @@ def plain(text: str) -> str:
     return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def problem(document: Any) -> str:
+    """Return the sentences of an RFC 9457 problem, a line for each fault; empty for anything else."""
+    if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
+        return ""
+    faults = [f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in document.get("errors") or []]
+    return "\n  ".join([document["detail"], *faults])
+
+
 def columns(rows: Sequence[Sequence[str]], indent: str = "") -> str:
     """Return rows of equal length as aligned columns, two spaces between them."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

@@ -48,7 +48,7 @@ def shared():
         ({"methods": {"sdg": {}}}, r"`methods\['sdg'\]\['algorithm'\]`: no algorithm is called 'sdg'"),
         (
             {"methods": {"slowmo": {"perod": 3}}},
-            r"`methods\['slowmo'\]\['perod'\]`: Extra inputs are not permitted",
+            r"`methods\['slowmo'\]\['perod'\]`: this name is unknown here; did you mean period\?",
         ),
         (
             {"methods": {"slowmo": {"period": 0}}},
