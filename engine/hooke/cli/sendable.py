@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooke.errors import ArgumentError
-from hooke.spec.pointers import pointer
 
 _DEPTH = 60
 """Levels that are searched for what JSON cannot hold; a server accepts no more."""
@@ -26,6 +25,8 @@ def as_json(body: Any) -> bytes | None:
 
 
 def _faults(node: Any, path: tuple[object, ...]) -> Iterator[str]:
+    from hooke.spec.pointers import pointer  # it imports pydantic
+
     if len(path) > _DEPTH:
         yield f"the document is nested deeper than {_DEPTH} levels, or contains itself"
     elif isinstance(node, dict):
