@@ -196,7 +196,7 @@ def test_a_missing_package_is_named(monkeypatch):
     found = hooke.compare(**PROPER | {"methods": ["sgd"], "samples": 16, "evaluate_every": None})
     for module, ask in (("pandas", lambda: found.table), ("matplotlib.pyplot", found.plot)):
         monkeypatch.setitem(__import__("sys").modules, module, None)
-        with pytest.raises(ArgumentError, match=r"needs (pandas|matplotlib): pip install 'hooke\[notebook\]'"):
+        with pytest.raises(ArgumentError, match=r"needs (pandas|matplotlib): pip install .*'engine\[notebook\]'"):
             ask()
 
 
