@@ -32,7 +32,11 @@ def submit(  # noqa: PLR0913 - the options of the command line
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Send an experiment to the server; print its warnings and the address of its page."""
+    """Send an experiment to the server; print its warnings and the address of its page.
+
+    With --cluster its virtual clusters are left out; workers and seeds are those of its first real cluster, otherwise
+    as many workers as cores allow, and three seeds.
+    """
     from hooke.cli.document import read
     from hooke.errors import HookeError
 
