@@ -23,7 +23,9 @@ EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
 
 REMEDIES = (
     ("'\\t'", "indent with blanks, not with tabs"),
+    ("cannot start any token", "quote the text"),
     ("twice", "keep one of them"),
+    ("expected ',' or", "close the bracket, or quote a text that has a comma or a bracket"),
     ("expected <block end>", "check the indentation of this line and of those above it"),
     ("mapping values are not allowed", "check the indentation, and quote a text that has a colon and a blank"),
     ("could not find expected ':'", "write `key: value`, with a blank behind the colon"),

@@ -277,7 +277,10 @@ def _noted(home: Path) -> str:
 def _running(home: Path) -> str:
     url = _noted(home)
     if not url:
-        raise ArgumentError(f"no server has run with the folder {home}: start one with `hooke up`, or give --api")
+        raise ArgumentError(
+            f"no server has run with the folder {home}: start one with `hooke up`, or give --api, or --home "
+            "(that of `make up` is .hooke in the clone)"
+        )
     return url
 
 

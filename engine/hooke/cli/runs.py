@@ -76,7 +76,7 @@ def list_(
             number, seed, attempt = numbers
             waits = run["waiting"]["reason"] if run["waiting"] else ""
             rows.append((run["id"], number, run["variant"], run["cluster"], seed, run["state"], attempt, waits))
-        return columns(rows, "  ")
+        return columns(rows, "  ") if len(rows) > 1 else f"no run is of the experiment {experiment}"
 
     tell("runs", told, api, home)
 
@@ -93,7 +93,7 @@ def _queried(remote: Remote, experiment: str | None, asked: dict[str, Any]) -> s
         settings = (run["id"], run["variant"], run["cluster"], str(run["workers"]), str(run["seed"]), run["state"])
         rows.append((*settings, *known))
     more = "\nthere are more: --limit shows up to 500, GET /runs.csv?filter= all" if page["next_cursor"] else ""
-    return columns(rows, "  ") + more
+    return columns(rows, "  ") + more if len(rows) > 1 else "no run matches"
 
 
 @app.command()

@@ -176,7 +176,7 @@ def _file(file: Path | None) -> dict[str, Any]:
     except ValueError as error:
         raise ArgumentError(f"--config {file}: this is not {_form(file)}: {error}") from None
     if not isinstance(values, dict):
-        raise ArgumentError(f"--config {file}: it holds no options")
+        raise ArgumentError(f"--config {file}: it holds no options, such as cluster = ...")
     broker = values.get("broker")
     if readable and isinstance(broker, str) and _holds_password(broker):
         raise ArgumentError(f"{file} contains a password and can be read by other users: chmod 600 {file}")
@@ -207,8 +207,10 @@ def _usual_home(cluster: object) -> Path:
 def _secret(file: Path) -> str:
     try:
         return file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"--broker-password-file {file}: {error}") from None
+    except OSError as error:
+        raise ArgumentError(f"--broker-password-file {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ArgumentError(f"--broker-password-file {file}: it must hold the password as text") from None
 
 
 def with_password(broker: str, password: str) -> str:
