@@ -36,6 +36,10 @@ def up(home, **variables):
 def test_hooke_up_says_what_is_wrong_and_starts_nothing(tmp_path):
     home = tmp_path / "home"
     assert up(home, HOOKE_UNDO="1m") == "hooke: HOOKE_UNDO=1m: 1 minute is less than 10 minutes\n"
+    told = up(home, HOOKE_DATABASE_URL="postgresql://hooke:secret@localhost/hooke")
+    assert told.startswith("hooke: HOOKE_DATABASE_URL begins with postgresql+psycopg:// or sqlite://, such as ")
+    assert "secret" not in told
+    assert "HOOKE_REDIS_URL begins with redis://" in up(home, HOOKE_REDIS_URL="localhost:6379")
     assert not home.exists()
     assert f"hooke: --host {ELSEWHERE}: Cannot assign requested address: " in up(home, HOOKE_HOST=ELSEWHERE)
     home.joinpath("file").write_text("")

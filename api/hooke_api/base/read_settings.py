@@ -15,6 +15,8 @@ from pydantic_settings import SettingsError
 from hooke_api.base.settings import Settings
 
 LONGEST_SHOWN = 80
+DATABASES = ("postgresql+psycopg", "sqlite")
+BROKERS = ("redis", "rediss", "unix")
 _FIELD = re.compile(r'field "(\w+)"')
 
 
@@ -24,7 +26,7 @@ def read_settings(**given: Any) -> Settings:
     Raises ArgumentError, which names each variable that is wrong.
     """
     try:
-        return Settings(**given)
+        found = Settings(**given)
     except SettingsError as error:  # a list that is not JSON
         found = _FIELD.search(str(error))
         why = 'a JSON list is needed, such as ["hooke.example.org"]'
@@ -32,6 +34,15 @@ def read_settings(**given: Any) -> Settings:
     except ValidationError as error:
         faults = {f"{_told(str(each['loc'][0]))}: {message(each)}": None for each in error.errors()}
         raise ArgumentError("; ".join(faults)) from None
+    _check_scheme("HOOKE_DATABASE_URL", found.database_url, DATABASES, "postgresql+psycopg://hooke@db/hooke")
+    _check_scheme("HOOKE_REDIS_URL", found.redis_url, BROKERS, "redis://localhost:6379/0")
+    return found
+
+
+def _check_scheme(name: str, url: str | None, known: tuple[str, ...], example: str) -> None:
+    """Raise ArgumentError unless a URL begins as it must; it is not quoted, as it may hold a password."""
+    if url is not None and url.partition("://")[0] not in known:
+        raise ArgumentError(f"{name} begins with {' or '.join(f'{each}://' for each in known)}, such as {example}")
 
 
 def _told(field: str) -> str:

@@ -220,7 +220,7 @@ def _save(remote: Remote, path: str, out: Path) -> None:
     part = out.with_name(out.name + ".part")
     try:
         if out.exists():
-            raise ArgumentError(f"--out {out}: this file exists")
+            raise ArgumentError(f"--out {out}: this file exists: name another one")
         with part.open("wb") as file:
             remote.download(path, file)
         part.replace(out)

@@ -14,7 +14,7 @@ _DEPTH = 60
 
 
 def as_json(body: Any) -> bytes | None:
-    """Return a document, if there is one, as JSON. Raises ArgumentError with the place of what JSON cannot hold."""
+    """Return a document, if there is one, as JSON. Raises ArgumentError with the place of what JSON cannot say."""
     if body is None:
         return None
     try:

@@ -34,8 +34,8 @@ def submit(  # noqa: PLR0913 - the options of the command line
 ) -> None:
     """Send an experiment to the server; print its warnings and the address of its page.
 
-    With --cluster its virtual clusters are left out; workers and seeds are those of its first real cluster, otherwise
-    as many workers as cores allow, and three seeds.
+    With --cluster its virtual clusters are left out; workers and seeds are those of its first real cluster, or as
+    many workers as cores allow, at most four, and three seeds.
     """
     from hooke.cli.document import read
     from hooke.errors import HookeError

@@ -35,6 +35,7 @@ from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings, la
 from hooke.cluster.places import write_atomically
 from hooke.errors import ArgumentError
 from hooke.spec.frozen import Frozen, Name
+from hooke.spec.pointers import message
 
 BROKERS = ("redis", "rediss", "unix")
 """Schemes of the broker's URL."""
@@ -161,8 +162,8 @@ def _holds_password(url: str) -> bool:
 
 def _sentence(fault: Any) -> str:
     name = ".".join(map(str, fault["loc"]))
-    said = str(fault["msg"]).removeprefix("Value error, ")
-    return f"the agent has no option {name!r}" if fault["type"] == "extra_forbidden" else f"{name}: {said}"
+    unknown = fault["type"] == "extra_forbidden"
+    return f"the agent has no option {name!r}" if unknown else f"{name}: {message(fault)}"
 
 
 def _file(file: Path | None) -> dict[str, Any]:

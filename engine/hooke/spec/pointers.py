@@ -9,10 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from hooke.errors import Fault
+from hooke.spec.frozen import NAME
 from hooke.spec.unequal import as_written
 
 MISSING = "this field is missing"
 UNKNOWN = "this name is unknown here"
+OF_NAMES = "a name has 1 to 63 lower-case letters, digits, dots, dashes and underscores, a letter or digit first"
 MOST_MEANT = 20
 """Faults of a document for which similar names are looked for: it takes time, and nobody reads more."""
 
@@ -43,7 +45,8 @@ def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
 def message(error: Mapping[str, Any]) -> str:
     """Return what one of pydantic's errors says, in words of a document instead of those of Python."""
     known = {"missing": MISSING, "extra_forbidden": UNKNOWN}
-    return known.get(error["type"]) or str(error["msg"]).removeprefix("Value error, ")
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return known.get(error["type"]) or (OF_NAMES if NAME in said else said)
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -79,7 +79,7 @@ def shared():
         ({"network": 10}, "`network` is a hooke.Network or its bandwidth"),
         ({"world": "real"}, '`world` is "virtual"'),
         ({"name": None}, '`name` is a text, such as "my-net", not None'),
-        ({"name": "My net"}, "`name`: String should match pattern"),
+        ({"name": "My net"}, "`name`: a name has 1 to 63 lower-case letters"),
         ({"name": "digits-mlp"}, "the name 'digits-mlp' is that of another workload, or of a comparison that is"),
         ({"model": model()}, "`model` is a function that returns a new nn.Module, .* not Sequential"),
         ({"model": lambda: 3}, r"model\(\) must return an nn.Module with parameters, not int"),
