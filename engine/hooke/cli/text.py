@@ -60,7 +60,7 @@ def bytes_in(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ArgumentError(
-            f"{text!r} is no size: give a number of bytes, or one with a unit, such as 20GB or 20GiB"
+            f"{text!r} is not a size: give a number of bytes, or one with a unit, such as 20GB or 20GiB"
         )
     number, prefix, binary = found.groups()
     power = 1 + "kmgt".index(prefix.lower()) if prefix else 0
