@@ -28,9 +28,9 @@ def read_settings(**given: Any) -> Settings:
     try:
         found = Settings(**given)
     except SettingsError as error:  # a list that is not JSON
-        found = _FIELD.search(str(error))
+        field = _FIELD.search(str(error))
         why = 'a JSON list is needed, such as ["hooke.example.org"]'
-        raise ArgumentError(f"{_told(found[1])}: {why}" if found else str(error)) from None
+        raise ArgumentError(f"{_told(field[1])}: {why}" if field else str(error)) from None
     except ValidationError as error:
         faults = {f"{_told(str(each['loc'][0]))}: {message(each)}": None for each in error.errors()}
         raise ArgumentError("; ".join(faults)) from None
