@@ -76,6 +76,7 @@ def test_a_cell_of_an_experiment():
     [
         (RUN, {"workers": 0}, ["/workers"]),
         (RUN, {"seed": -1}, ["/seed"]),
+        (RUN | {"compute": {"threads": 0}}, {}, ["/compute/threads"]),
         (RUN, {"variant": "x"}, ["/schema"]),
         (RUN | {"algorithm": {"name": "nope"}, "workload": {"name": "none"}}, {},
          ["/workload/name", "/algorithm/name"]),
