@@ -7,7 +7,6 @@ from typing import Any
 
 from hooke.errors import ArgumentError
 
-
 INSTALL = "pip install -c constraints.txt -e 'engine[notebook]' in the clone of Hooke"
 
 
