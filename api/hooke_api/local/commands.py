@@ -58,7 +58,7 @@ def up(
 def demo(
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="[SPEC.yaml]", help="Experiment to run.", show_default="the example comparison"),
+        typer.Argument(metavar="SPEC.yaml", help="Experiment to run.", show_default="the example comparison"),
     ] = None,
     home: HomeOption = None,
     port: PortOption = None,

@@ -19,7 +19,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def queue(
-    cluster: Annotated[str | None, typer.Argument(help="Name of the cluster.", show_default="all")] = None,
+    cluster: Annotated[
+        str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster.", show_default="all")
+    ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -36,7 +38,7 @@ def queue(
 
 
 def queue_policy(  # noqa: PLR0913, PLR0917 - the options of a command
-    cluster: Annotated[str, typer.Argument(help="Name of the cluster.")],
+    cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")],
     order: Annotated[
         str | None, typer.Option("--order", help="first-come, priority, fair-share or shortest-service.")
     ] = None,
@@ -102,7 +104,7 @@ def priority(
 def replay_queue(  # noqa: PLR0913, PLR0917 - the options of a command
     trace: Annotated[
         Path | None,
-        typer.Argument(metavar="[TRACE.csv]", help="Job trace in the Helios format.", show_default="none"),
+        typer.Argument(metavar="TRACE.csv", help="Job trace in the Helios format.", show_default="none"),
     ] = None,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Replay the history of this cluster.")] = None,
     synthetic: Annotated[

@@ -150,9 +150,10 @@ def _overridden(run: dict[str, Any], workers: int | None, world: str | None, see
 def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world: str | None) -> RunSpec:
     names = [v.name for v in spec.variants]
     if variant is None and len(names) > 1:
-        raise SpecError([Fault("/variants", f"choose one by --variant: {', '.join(names)}")])
+        raise SpecError([Fault("/variants", f"choose one by --variant: {', '.join(map(repr, names))}")])
     if variant is not None and variant not in names:
-        raise SpecError([Fault("/variants", f"no variant is called {variant!r}; there are: {', '.join(names)}")])
+        known = ", ".join(map(repr, names))
+        raise SpecError([Fault("/variants", f"no variant is called {variant!r}; there are: {known}")])
     where = _cluster(spec, cluster, world)
     asked = where.workers[0]
     workers = min(AUTO_WORKERS, usable_cores()) if asked == "auto" else asked

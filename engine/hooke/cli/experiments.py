@@ -274,7 +274,7 @@ def report(
 @app.command("import")
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
+        list[Path], typer.Argument(metavar="FILE", help="Files of exported experiments.", show_default=False)
     ],
     project: Annotated[str | None, typer.Option(help="Project to import into.", show_default="default")] = None,
     api: ApiOption = None,

@@ -14,10 +14,9 @@ def check_writable(path: Path | None, option: str) -> None:
     there = path.exists()
     try:
         path.open("ab").close()
-    except FileNotFoundError:
-        raise typer.BadParameter(f"the folder of {path} does not exist: create it", param_hint=option) from None
     except OSError as error:
+        lost = f"the folder of {path} does not exist: create it"
         why = f"{path} cannot be written: {error.strerror}; choose another file"
-        raise typer.BadParameter(why, param_hint=option) from None
+        raise typer.BadParameter(why if path.parent.is_dir() else lost, param_hint=option) from None
     if not there:
         path.unlink()

@@ -34,7 +34,10 @@ class World(StrEnum):
 
 def run(  # noqa: PLR0913 - one parameter per option of the command
     spec: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="A run or an experiment, YAML or JSON.")
+        Path,
+        typer.Argument(
+            metavar="SPEC.yaml", exists=True, dir_okay=False, help="A run or an experiment, YAML or JSON."
+        ),
     ],
     *,
     workers: Annotated[int | None, typer.Option(help="Number of workers (P).")] = None,

@@ -52,7 +52,7 @@ def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
 @app.command("list")
 def list_(
     experiment: Annotated[
-        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Id, exp_..., or number of an experiment.")
+        str | None, typer.Argument(metavar="EXPERIMENT", help="Id, exp_..., or number of an experiment.")
     ] = None,
     chosen: Annotated[
         str | None,
@@ -109,7 +109,7 @@ def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> 
 
 @app.command()
 def retry(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run, run_...")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run, run_...")] = None,
     experiment: Annotated[
         str | None,
         typer.Option(help="All runs of this experiment that timed out or failed because of the infrastructure."),

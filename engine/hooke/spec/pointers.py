@@ -14,6 +14,7 @@ from hooke.spec.unequal import as_written
 
 MISSING = "this field is missing"
 UNKNOWN = "this name is unknown here"
+FIELDS = "fields are needed here, such as `name: ...`, not a single value or a list"
 OF_NAMES = "a name has 1 to 63 lower-case letters, digits, dots, dashes and underscores, a letter or digit first"
 MOST_MEANT = 20
 """Faults of a document for which similar names are looked for: it takes time, and nobody reads more."""
@@ -44,7 +45,7 @@ def _place(document: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 def message(error: Mapping[str, Any]) -> str:
     """Return what one of pydantic's errors says, in words of a document instead of those of Python."""
-    known = {"missing": MISSING, "extra_forbidden": UNKNOWN}
+    known = {"missing": MISSING, "extra_forbidden": UNKNOWN, "model_type": FIELDS, "dict_type": FIELDS}
     said = str(error["msg"]).removeprefix("Value error, ")
     return known.get(error["type"]) or (OF_NAMES if NAME in said else said)
 
