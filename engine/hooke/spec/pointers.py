@@ -14,7 +14,7 @@ from hooke.spec.unequal import as_written
 
 MISSING = "this field is missing"
 UNKNOWN = "this name is unknown here"
-FIELDS = "fields are needed here, such as `name: ...`, not a single value or a list"
+FIELDS = "fields are needed here, not a single value or a list"
 OF_NAMES = "a name has 1 to 63 lower-case letters, digits, dots, dashes and underscores, a letter or digit first"
 MOST_MEANT = 20
 """Faults of a document for which similar names are looked for: it takes time, and nobody reads more."""
