@@ -31,10 +31,9 @@ def objects(
     from hooke_api.storage.stores import store_of
 
     settings = read_settings(home=home or Path.home() / ".hooke")
-    if settings.database_url is None and not (settings.home / "hooke.db").is_file():
-        raise ArgumentError(
-            f"there is no database {settings.home}/hooke.db: --home names the folder of the instance"
-        )
+    own = settings.home / "hooke.db"
+    if settings.database_url is None and not own.is_file():
+        raise ArgumentError(f"there is no database {own}: --home names the folder of the instance")
     database = Database(settings.url, objects=store_of(settings))
     try:
         if database.pending(settings.migrations) is not None:
