@@ -186,11 +186,7 @@ def _variants(file: Path | None) -> list[Any]:
 
 
 @app.command()
-def delete(
-    experiments: ExperimentsArgument,
-    api: ApiOption = None,
-    home: HomeOption = None,
-) -> None:
+def delete(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeOption = None) -> None:
     """Delete experiments that have ended, with all their runs; they can be restored during the undo period."""
 
     def told(remote: Remote) -> str:
