@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import typer
 
-from hooke.cli.experiment_ids import id_of
+from hooke.cli.experiment_ids import id_of, path
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns, plain
 from hooke.errors import ArgumentError, HookeError
@@ -97,10 +97,23 @@ def _queried(remote: Remote, experiment: str | None, asked: dict[str, Any]) -> s
 
 
 @app.command()
-def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Cancel a run: at once if it is queued, otherwise within seconds."""
+def cancel(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run, run_...")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="All runs of this experiment that have not ended, by its id or number.")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Cancel a run, or all of an experiment: at once if it is queued, otherwise within seconds."""
 
     def told(remote: Remote) -> str:
+        if experiment is not None and run is None:
+            found = remote.post(path(id_of(remote, experiment), "/cancel"))
+            ends = "" if found["finished_at"] else ", and ends"
+            return f"experiment {found['number']} is {found['state']}{ends}"
+        if run is None or experiment is not None:
+            raise ArgumentError("give the id of a run, or --experiment with the id or number of an experiment")
         state = _post(remote, run, "cancel")["state"]
         return f"{run} is {state}" + ("" if state == "cancelled" else ", and ends")
 

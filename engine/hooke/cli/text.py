@@ -24,8 +24,9 @@ def problem(document: Any) -> str:
     """Return the sentences of an RFC 9457 problem, a line for each fault; empty for anything else."""
     if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
         return ""
-    faults = [f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in document.get("errors") or []]
-    return "\n  ".join([document["detail"], *faults])
+    detail, told = document["detail"], document.get("errors") or []
+    more = [fault for fault in told if str(fault.get("message")) not in detail]
+    return "\n  ".join([detail, *(f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in more)])
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "") -> str:
