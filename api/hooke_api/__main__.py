@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hooke_api.app import create_app
 from hooke_api.base import memory
+from hooke_api.base.read_settings import create_home, read_settings
 from hooke_api.base.settings import Settings
 from hooke_api.base.workers import Workers
 from hooke_api.storage import revisions
@@ -130,11 +131,11 @@ def main() -> None:
     faulthandler.enable()  # its keeper sends SIGABRT to a process that hangs: the log says where
     memory.settle()
     sys.setswitchinterval(SWITCH_SECONDS)
-    settings = Settings()
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has shut down in order
         try:
+            settings = read_settings()
+            create_home(settings.home)
             _migrate(settings)
             server = make_server(settings, _LAST_SECONDS)
             gc.freeze()  # modules and the application stay to the end

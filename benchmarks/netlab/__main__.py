@@ -121,7 +121,7 @@ def _calibrate(options: argparse.Namespace, _words: list[str]) -> int:
 
 def _compare(options: argparse.Namespace, _words: list[str]) -> int:
     from hooke.cli.document import read
-    from hooke.errors import SpecError
+    from hooke.errors import ArgumentError, SpecError
 
     from benchmarks.netlab.compare import compare, lines
 
@@ -131,7 +131,7 @@ def _compare(options: argparse.Namespace, _words: list[str]) -> int:
             found = compare(
                 lab, read(options.spec), options.variants, options.workers or lab.hosts, options.rounds
             )
-    except SpecError as error:
+    except (SpecError, ArgumentError) as error:
         return _faults(error)
     print("\n".join(lines(found)))
     if options.out:
@@ -139,9 +139,10 @@ def _compare(options: argparse.Namespace, _words: list[str]) -> int:
     return 0
 
 
-def _faults(error: Any) -> int:
-    for fault in error.faults:
-        print(f"{fault.pointer or '/'}: {fault.message}", file=sys.stderr)
+def _faults(error: Exception) -> int:
+    faults = getattr(error, "faults", None)
+    said = [f"{each.pointer or '/'}: {each.message}" for each in faults] if faults else [str(error)]
+    print("\n".join(said), file=sys.stderr)
     return BAD_SPEC
 
 
@@ -164,13 +165,13 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
 def _hooke(options: argparse.Namespace, _words: list[str]) -> int:
     from hooke.cli import outcome
     from hooke.cli.document import load_run, read
-    from hooke.errors import SpecError
+    from hooke.errors import ArgumentError, SpecError
 
     from benchmarks.netlab.running import hooke
 
     try:
         spec = load_run(read(options.spec), options.variant, options.cluster, options.workers, "mpi", options.seed)
-    except SpecError as error:
+    except (SpecError, ArgumentError) as error:
         return _faults(error)
     folder = options.run_dir or Path(tempfile.mkdtemp(prefix="hooke-run-"))
     with labs.locked(options.name):

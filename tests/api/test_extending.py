@@ -348,4 +348,4 @@ def test_the_command_extends(service, monkeypatch, tmp_path):
     file.write_text("variants:\n- name: third\n  algorithm: local-sgd\n  parameters: {lr: 0.2}\n")
     assert hooke("--variants", str(file)) == f"{experiment} is version 3: 3 runs were added, trials included\n"
     file.write_text("name: x\n")
-    assert "there is no list `variants`" in hooke("--variants", str(file), status=1)
+    assert "it has no list `variants`" in hooke("--variants", str(file), status=1)

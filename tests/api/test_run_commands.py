@@ -50,6 +50,13 @@ def test_a_failed_run_is_retried_from_its_checkpoint_or_from_the_beginning(remot
     assert "no run has the id run_x" in hooke("retry", "run_x", status=1)
 
 
+def test_an_experiment_is_cancelled_by_its_number(remote):
+    run = launch(remote, clusters=[{"name": "local", "workers": [2], "seeds": 3}])
+    assert hooke("cancel", "--experiment", "1") == "experiment 1 is running, and ends\n"
+    assert "give the id of a run, or --experiment" in hooke("cancel", run.id, "--experiment", "1", status=1)
+    assert [each["cancel_requested"] for each in remote.get("/runs")["items"]] == [True] * 3
+
+
 def test_all_runs_of_an_experiment_that_failed_without_a_fault_of_theirs_are_retried(remote):
     seeds = [{"name": "local", "workers": [2], "seeds": 3}]
     launch(remote, clusters=seeds, retry={"attempts": 1})

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cluster import slurm as slurms
 from tests.cluster.bench import Bench
+from tests.cluster.recording_api import RecordingApi
 from tests.conftest import required
 from tests.waiting import wait_for
 
@@ -19,6 +20,14 @@ def bench(tmp_path):
     bench = Bench(tmp_path)
     yield bench
     bench.close()
+
+
+@pytest.fixture
+def api():
+    """Return an API that records what it gets."""
+    found = RecordingApi()
+    yield found
+    found.down()
 
 
 @pytest.fixture(scope="session")

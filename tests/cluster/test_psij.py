@@ -15,7 +15,7 @@ SITE = PsijSettings(kind="psij", slots=4, executor="local", poll_seconds=1)
 
 def test_without_the_library_a_sentence_says_what_to_install(bench, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "psij", None)
-    with pytest.raises(LaunchError, match=r"pip install 'hooke\[psij\]'"):
+    with pytest.raises(LaunchError, match="pip install psij-python"):
         make(SITE).submit(None, tmp_path)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 
-import pytest
 from hooke.cluster.attempt import SupervisedAttempt
 from hooke.cluster.delivery import Delivery, Tokens, make_client
 from hooke.cluster.job import Order
@@ -12,16 +11,8 @@ from hooke.cluster.supervisor import Supervisor
 from hooke.spec.events import StateReport
 
 from tests.cluster.bench import FAST, spec
-from tests.cluster.recording_api import RecordingApi
 
 KEY = ("run_a", 1)
-
-
-@pytest.fixture
-def api():
-    found = RecordingApi()
-    yield found
-    found.down()
 
 
 def started(path, api) -> SupervisedAttempt:

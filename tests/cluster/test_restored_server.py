@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 
-import pytest
 from hooke.cluster import orders
 from hooke.cluster.delivery import make_client
 from hooke.cluster.job import read_job
@@ -14,16 +13,8 @@ from hooke.cluster.supervisor import Supervisor
 from hooke.spec.orders import LaunchOrder
 
 from tests.cluster.bench import spec
-from tests.cluster.recording_api import RecordingApi
 
 KEY = ("run_a", 1)
-
-
-@pytest.fixture
-def api():
-    found = RecordingApi()
-    yield found
-    found.down()
 
 
 def order(token):

@@ -99,7 +99,7 @@ def test_files_with_secrets_that_others_can_read_are_found(tmp_path):
         ({"broker": "redis://:hidden@h/0"}, "every user of this host can read"),
         ({"broker": "amqp://h"}, "broker: it is a URL of Redis"),
         ({"api": "hooke.example.org"}, "api: 'hooke.example.org' is not the address of a server"),
-        ({"cluster": "Has Blanks"}, "cluster: String should match pattern"),
+        ({"cluster": "Has Blanks"}, "cluster: a name has 1 to 63 lower-case letters"),
         ({"broker_password_file": "/nowhere/secret"}, "--broker-password-file /nowhere/secret"),
         ({"broker": "redis://h/0?password=hidden"}, "every user of this host can read"),
         ({"broker": "redis://[x"}, "broker: it is a URL of Redis"),

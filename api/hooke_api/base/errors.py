@@ -29,7 +29,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from hooke.errors import Fault, SpecError
-from hooke.spec.pointers import pointer
+from hooke.spec.pointers import message, pointer
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as DatabaseTimeout
 from starlette.exceptions import HTTPException
@@ -251,7 +251,7 @@ async def on_validation_error(request: Request, error: Exception) -> Response:
 def _fault(item: dict[str, Any]) -> Fault:
     place, *rest = item["loc"]
     where = pointer(*rest) if place == "body" else "/".join(str(part) for part in item["loc"])
-    return Fault(pointer=where, message=item["msg"])
+    return Fault(pointer=where, message=message(item))
 
 
 async def on_unstorable(request: Request, error: Exception) -> Response:

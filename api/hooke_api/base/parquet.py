@@ -33,8 +33,8 @@ def arrow() -> Any:
         import pyarrow
     except ImportError:
         raise Conflict(
-            "this server writes no Parquet, because pyarrow is not installed there: pip install "
-            "'hooke-api[parquet]'; CSV needs nothing"
+            "this server writes no Parquet, because pyarrow is not installed there: pip install -e 'api[parquet]' "
+            "in the clone of Hooke; CSV needs nothing"
         ) from None
     return pyarrow
 

@@ -6,7 +6,7 @@ import os
 import secrets
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from hooke.errors import ArgumentError
 from pydantic import BeforeValidator, Field, IPvAnyNetwork
@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     """Folder of the Alembic migrations; the default is for a clone."""
     dashboard: Path = Path(__file__).resolve().parents[1] / "dashboard"
     """Folder of the built dashboard."""
-    log_level: str = "info"
+    log_level: Literal["critical", "error", "warning", "info", "debug", "trace"] = "info"
 
     body_limit: int = 1024 * 1024
     """Maximum bytes of a request body, except ingest."""

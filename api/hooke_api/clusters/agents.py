@@ -11,6 +11,7 @@ from hooke.spec.attempts import AgentProof, FailedLaunch, ForgetReport
 from hooke.spec.events import AgentHello
 from hooke.spec.frozen import Name
 from hooke.spec.orders import ClaimedOrder, OrderClaim
+from hooke.spec.pointers import message
 from hooke.spec.protocol import CLOCK, RENEW, AgentWelcome, RenewedToken
 from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import select
@@ -58,7 +59,7 @@ def agent_hello(
     try:
         _NAME.validate_python(said.name)
     except ValidationError as error:
-        fault = Fault(pointer="/name", message=error.errors()[0]["msg"])
+        fault = Fault(pointer="/name", message=message(error.errors()[0]))
         raise Invalid("this is not a valid name of a cluster", [fault]) from None
     who.speaks_for(said.name)
     silence = timedelta(seconds=request.app.state.settings.agent_seconds)

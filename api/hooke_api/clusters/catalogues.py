@@ -17,7 +17,7 @@ from hooke.catalogue.discovery import built_in
 from hooke.catalogue.items import Kind
 from hooke.catalogue.offers import Catalogue, Offer, brought_along, per_variant, reasons
 from hooke.errors import Fault
-from hooke.spec.pointers import pointer
+from hooke.spec.pointers import MISSING, MOST_MEANT, UNKNOWN, meant, pointer
 from hooke.spec.spaces import Space
 from pydantic import ValidationError
 from sqlalchemy import select
@@ -175,11 +175,12 @@ def _misfits(schema: dict[str, Any], values: Mapping[str, Any], prefix: tuple[ob
             place = [*prefix, *error.absolute_path]
             if error.validator == "required":
                 missing = [name for name in error.validator_value if name not in error.instance]
-                yield from (Fault(pointer(*place, name), "Field required") for name in missing)
+                yield from (Fault(pointer(*place, name), MISSING) for name in missing)
             elif error.validator == "additionalProperties" and error.validator_value is False:
                 known = error.schema.get("properties", {})
                 strange = [name for name in error.instance if name not in known]
-                yield from (Fault(pointer(*place, name), "no parameter has this name") for name in strange)
+                likely = known if len(strange) <= MOST_MEANT else ()
+                yield from (Fault(pointer(*place, each), UNKNOWN + meant(each, likely)) for each in strange)
             elif error.context:
                 yield Fault(pointer(*place), ", or: ".join(dict.fromkeys(e.message for e in error.context)))
             else:

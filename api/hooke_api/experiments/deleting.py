@@ -49,7 +49,8 @@ def _check_deletable(session: Session, experiment: Experiment) -> None:
     number = experiment.number
     if experiment.finished_at is None:
         raise Conflict(
-            f"experiment {number} has not ended: cancel it (POST /api/v1/experiments/{experiment.id}/cancel), and "
+            f"experiment {number} has not ended: cancel it (`hooke runs cancel --experiment {number}`, or "
+            f"POST /api/v1/experiments/{experiment.id}/cancel), and "
             "delete it when its runs have ended; a run that is lost can be abandoned"
         )
     if experiment.protected:

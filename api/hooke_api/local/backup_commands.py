@@ -92,9 +92,9 @@ def _restore(settings: Settings, source: IO[bytes], configuration: Path | None) 
 
 
 def _settings(home: Path | None) -> Settings:
-    from hooke_api.base.settings import Settings
+    from hooke_api.base.read_settings import read_settings
 
-    return Settings(home=home or Path.home() / ".hooke")
+    return read_settings(home=home or Path.home() / ".hooke")
 
 
 def _of_configuration(manifest: Manifest) -> int:

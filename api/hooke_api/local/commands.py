@@ -23,7 +23,9 @@ PortOption = Annotated[
         show_default="7450, or the next free one",
     ),
 ]
-HostOption = Annotated[str, typer.Option("--host", help="Address to listen on.")]
+HostOption = Annotated[
+    str, typer.Option("--host", envvar="HOOKE_HOST", help="Address to listen on; 0.0.0.0: all of this machine.")
+]
 
 
 KeepOption = Annotated[
@@ -56,7 +58,7 @@ def up(
 def demo(
     spec: Annotated[
         Path | None,
-        typer.Argument(metavar="[SPEC.yaml]", help="Experiment to run.", show_default="the example comparison"),
+        typer.Argument(metavar="SPEC.yaml", help="Experiment to run.", show_default="the example comparison"),
     ] = None,
     home: HomeOption = None,
     port: PortOption = None,

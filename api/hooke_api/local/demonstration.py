@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 from hooke.cli.document import read
+from hooke.cli.sendable import as_json
 from hooke.cli.verdict import show, show_choices
 from hooke.spec.states import TERMINAL, RunState
 from rich.console import Console
@@ -48,7 +49,7 @@ class Demonstration:
         try:
             document = read(path)
         except OSError as error:
-            raise StartError(f"{path} cannot be read: {error.strerror}") from error
+            raise StartError(f"{path}: {error.strerror}") from error
         if not isinstance(document, dict):
             raise StartError(f"{path} is not an experiment: a mapping of fields is expected")
         return cls(document)
@@ -108,7 +109,8 @@ class Demonstration:
             self.console.print(sentence, highlight=False, soft_wrap=True)
 
     async def _submit(self, client: httpx.AsyncClient) -> dict[str, Any]:
-        answer = await client.post("/experiments", json=self.document)
+        headers = {"Content-Type": "application/json"}
+        answer = await client.post("/experiments", content=as_json(self.document), headers=headers)
         if answer.is_success:
             return dict(answer.json())
         problem = answer.json()

@@ -9,6 +9,7 @@ HOME/runs, jobs   the agent's; HOME/hooke.db the API's
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,8 @@ from pathlib import Path
 from hooke.cluster.lock import Lock
 from hooke.cluster.places import write_atomically
 from hooke.errors import HookeError
+
+from hooke_api.base.read_settings import unusable
 
 DEFAULT_PORT = 7450
 _PORTS_TRIED = 50
@@ -62,15 +65,18 @@ class Instance:
     """The folder of one installation, owned by this process until `close`."""
 
     def __init__(self, home: Path) -> None:
-        """Lock the folder. Raises StartError with the address of the instance that has it."""
+        """Lock the folder. Raises StartError if it cannot be used, or another instance has it."""
         self.home = home.expanduser().resolve()
-        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.logs = self.home / "logs"
-        self.logs.mkdir(exist_ok=True)
         self.note_path = self.home / "up.json"
-        self.previous = Note.read(self.note_path)
         self.port = 0
-        lock = Lock.acquire(self.home / "up.lock")
+        try:
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.logs.mkdir(exist_ok=True)
+            lock = Lock.acquire(self.home / "up.lock")
+        except OSError as error:
+            raise StartError(unusable(self.home, error)) from None
+        self.previous = Note.read(self.note_path)
         if lock is None:
             at = f" at {self.previous.url}" if self.previous.url else ""
             raise StartError(
@@ -96,9 +102,13 @@ class Instance:
 
         The port of the previous start is tried first, because surviving runs still post there.
         """
+        check_host(host)
         if asked:
             if not self._take(host, asked):
-                raise StartError(f"port {asked} of {host} is taken by another program: choose another with --port")
+                fault = _fault(host, asked)
+                low = fault is not None and fault.errno in (errno.EACCES, errno.EPERM)
+                why = "needs root" if low else "is taken by another program"
+                raise StartError(f"port {asked} of {host} {why}: choose another with --port")
             return None
         wanted = self.previous.port or DEFAULT_PORT
         for port in (wanted, *range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED)):
@@ -140,14 +150,28 @@ class Instance:
 
 def bindable(host: str, port: int) -> bool:
     """Return whether a server can listen on this address."""
+    return _fault(host, port) is None
+
+
+def check_host(host: str) -> None:
+    """Raise StartError if this machine cannot listen on this address, whatever the port."""
+    if (fault := _fault(host, 0)) is not None:
+        told = fault.strerror or str(fault)
+        raise StartError(f"--host {host}: {told}: give an address of this machine, or 0.0.0.0 for all")
+
+
+def _fault(host: str, port: int) -> OSError | None:
+    """Return why a server cannot listen on this address, or None."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-        except OSError:
-            return False
-    return True
+    except OSError as error:
+        return error
+    except UnicodeError:  # a name that the name service cannot be asked for
+        return OSError(errno.EINVAL, "this is not the name of a host")
+    return None
 
 
 def runtime_folder(home: Path) -> Path:

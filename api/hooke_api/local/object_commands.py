@@ -26,11 +26,14 @@ def objects(
     """Check the objects with the steps of compacted runs, or move the steps back to the database."""
     from hooke.errors import ArgumentError
 
-    from hooke_api.base.settings import Settings
+    from hooke_api.base.read_settings import read_settings
     from hooke_api.storage.database import Database
     from hooke_api.storage.stores import store_of
 
-    settings = Settings(home=home or Path.home() / ".hooke")
+    settings = read_settings(home=home or Path.home() / ".hooke")
+    own = settings.home / "hooke.db"
+    if settings.database_url is None and not own.is_file():
+        raise ArgumentError(f"there is no database {own}: --home names the folder of the instance")
     database = Database(settings.url, objects=store_of(settings))
     try:
         if database.pending(settings.migrations) is not None:

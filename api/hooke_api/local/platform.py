@@ -12,7 +12,8 @@ from pathlib import Path
 from hooke.cluster.http_client import client_options, httpx
 from hooke.cluster.processes import signal_all, start_time
 
-from hooke_api.base.settings import Settings, secret
+from hooke_api.base.read_settings import read_settings
+from hooke_api.base.settings import secret
 from hooke_api.local import attempts, parts
 from hooke_api.local.instance import Instance, Note, StartError
 from hooke_api.local.keeper import Keeper, end_left_over
@@ -30,6 +31,7 @@ class Platform:
         """Lock the folder and reserve a port. Raises StartError if one of them is not available."""
         self.host = host
         self._say = say
+        read_settings(home=home)  # a wrong one is told before anything is locked, or ended
         self.instance = Instance(home)
         self.keepers: list[Keeper] = []
         self.hurried = False
@@ -39,7 +41,7 @@ class Platform:
         except BaseException:  # also Ctrl-C: release the folder before passing it on
             self.instance.close()
             raise
-        self._settings = Settings(home=self.instance.home, host=host, port=self.instance.port)
+        self._settings = read_settings(home=self.instance.home, host=host, port=self.instance.port)
         self._note = Note(self.url, self.instance.port)
 
     def _clear(self, port: int | None) -> None:

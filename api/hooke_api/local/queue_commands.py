@@ -9,24 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from hooke.cli.experiment_ids import ExperimentArgument, id_of
+from hooke.cli.remote import ApiOption, HomeOption, Remote
 
-from hooke_api.local.commands import HomeOption
-
-if TYPE_CHECKING:
-    from hooke.cli.remote import Remote
-
-ApiOption = Annotated[
-    str | None,
-    typer.Option("--api", envvar="HOOKE_API", help="Address of the API.", show_default="that of `hooke up`"),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def queue(
-    cluster: Annotated[str | None, typer.Argument(help="Name of a cluster.", show_default="all")] = None,
+    cluster: Annotated[
+        str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster.", show_default="all")
+    ] = None,
     api: ApiOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -43,7 +38,7 @@ def queue(
 
 
 def queue_policy(  # noqa: PLR0913, PLR0917 - the options of a command
-    cluster: Annotated[str, typer.Argument(help="Name of a cluster.")],
+    cluster: Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")],
     order: Annotated[
         str | None, typer.Option("--order", help="first-come, priority, fair-share or shortest-service.")
     ] = None,
@@ -76,7 +71,7 @@ def queue_policy(  # noqa: PLR0913, PLR0917 - the options of a command
         "max_active_runs": max_active,
     }
     if wrong := [name for name, value in given.items() if isinstance(value, float) and not math.isfinite(value)]:
-        raise typer.BadParameter(f"{wrong[0]} is a number of minutes or hours")
+        raise typer.BadParameter("give a number", param_hint=f"--{wrong[0].rpartition('_')[0].replace('_', '-')}")
     changes = {name: value or None for name, value in given.items() if value is not None}
     with _told():
         policy = remote.get(f"/clusters/{_quoted(cluster)}/queue")["policy"]
@@ -88,7 +83,7 @@ def queue_policy(  # noqa: PLR0913, PLR0917 - the options of a command
 
 
 def priority(
-    experiment: Annotated[str, typer.Argument(help="Id of an experiment.")],
+    experiment: ExperimentArgument,
     value: Annotated[int, typer.Argument(metavar="PRIORITY", min=-100, max=100, help="A higher one goes first.")],
     api: ApiOption = None,
     home: HomeOption = None,
@@ -96,11 +91,11 @@ def priority(
     """Change the priority of an experiment that waits.
 
     It counts on clusters whose policy is `priority`, and among the experiments of a user under `fair-share`. For a
-    negative priority write `hooke priority ID -- -5`.
+    negative priority write `hooke priority EXPERIMENT -- -5`.
     """
     remote = _connect(api, home)
     with _told():
-        told = remote.put(f"/experiments/{_quoted(experiment)}/priority", {"priority": value})
+        told = remote.put(f"/experiments/{_quoted(id_of(remote, experiment))}/priority", {"priority": value})
     print(f"experiment {told['number']} ({told['name']}) has priority {told['priority']}")
     for each in told["waiting"]:
         print(f"  on {each['cluster']}: position {each['position']}, {each['reason']}")
@@ -109,7 +104,7 @@ def priority(
 def replay_queue(  # noqa: PLR0913, PLR0917 - the options of a command
     trace: Annotated[
         Path | None,
-        typer.Argument(metavar="[TRACE.csv]", help="Job trace in the Helios format.", show_default="none"),
+        typer.Argument(metavar="TRACE.csv", help="Job trace in the Helios format.", show_default="none"),
     ] = None,
     cluster: Annotated[str | None, typer.Option("--cluster", help="Replay the history of this cluster.")] = None,
     synthetic: Annotated[
@@ -149,8 +144,6 @@ def replay_queue(  # noqa: PLR0913, PLR0917 - the options of a command
 
 
 def _connect(api: str | None, home: Path | None) -> Remote:
-    from hooke.cli.remote import Remote
-
     with _told():
         return Remote.connect(api, home)
 

@@ -151,7 +151,7 @@ def draw(path: Path, source: Source, slots: int, outcomes: list[Outcome]) -> Non
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ReplayError("the figure needs matplotlib: pip install 'hooke[notebook]'") from error
+        raise ReplayError("the figure needs matplotlib: pip install matplotlib") from error
     drawn = Figure(figsize=(8.2, 4.4), layout="constrained")
     axes = drawn.add_subplot()
     axes.set_title(f"{source.title}, {slots} slots: simulated waits", loc="left", fontsize=11)

@@ -103,7 +103,8 @@ class _Reader:
         makes, usual = self._new_users(roles, restricted=bool(domains or groups))
         for package in PACKAGES:
             if find_spec(package) is None:
-                self.faults.append(f"HOOKE_OIDC_ISSUER needs the package {package}: pip install 'hooke-api[oidc]'")
+                install = "pip install -c constraints.txt -e 'api[oidc]' in the clone of Hooke"
+                self.faults.append(f"HOOKE_OIDC_ISSUER needs the package {package}: {install}")
                 break
         issuer = self._issuer()
         return Configuration(

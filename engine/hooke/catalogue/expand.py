@@ -165,7 +165,8 @@ def cell(spec: ExperimentSpec, variant: Variant, location: Location, seed: int) 
 def check_number(count: int) -> None:
     """Raise SpecError if an experiment has more than MAX_RUNS runs."""
     if count > MAX_RUNS:
-        raise SpecError([Fault("/clusters", f"{count} runs; at most {MAX_RUNS} fit in one experiment")])
+        why = f"{count} runs; at most {MAX_RUNS} fit in one experiment: choose fewer seeds, variants or clusters"
+        raise SpecError([Fault("/clusters", why)])
 
 
 def expand(spec: ExperimentSpec, cores: dict[str, int], catalogues: Catalogues | None = None) -> list[PlannedRun]:

@@ -135,7 +135,7 @@ class ClassOffer:
         try:
             return self.kind.model_validate(values).model_dump(mode="json"), []
         except ValidationError as error:
-            return dict(values), faults(error, values, *prefix)
+            return dict(values), faults(error, values, *prefix, known=self.kind.model_fields)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from hooke.catalogue.joined import JoinedOffer, Searchable, given, setting_name
 from hooke.catalogue.offers import AlgorithmOffer
 from hooke.errors import Fault
-from hooke.spec.pointers import pointer
+from hooke.spec.pointers import UNKNOWN, pointer
 from hooke.spec.spaces import Space, by_condition
 from hooke.spec.specification import ExperimentSpec, Variant
 
@@ -16,6 +16,12 @@ MOST_EVALUATIONS = 10_000
 """Of one run."""
 ALMOST_ONE = 1 - 1e-12
 NO_PARAMETER = "the algorithm has no parameter of this name"
+
+
+def too_often(samples: int, budget: str) -> str:
+    """Return what is said of evaluations that are more than a run may have."""
+    least = -(-samples // MOST_EVALUATIONS)
+    return f"more than 10,000 evaluations fit in {budget}: evaluate every {least:,} samples or more seldom"
 
 
 def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
@@ -29,10 +35,12 @@ def check_tuning(spec: ExperimentSpec) -> Iterator[Fault]:
         yield Fault(
             "/tuning/sampler", f"no effect with the search `{spec.tuning.search}`: samplers are those of `optuna`"
         )
-    if spec.tuning.cluster and spec.tuning.cluster not in [cluster.name for cluster in spec.clusters]:
-        yield Fault("/tuning/cluster", "no cluster of this experiment has this name")
+    names = [cluster.name for cluster in spec.clusters]
+    if spec.tuning.cluster and spec.tuning.cluster not in names:
+        why = f"no cluster of this experiment has this name; there are: {', '.join(names)}"
+        yield Fault("/tuning/cluster", why)
     if spec.evaluation.every * MOST_EVALUATIONS < (spec.tuning.samples or 0):
-        yield Fault("/tuning/samples", "more than 10,000 evaluations fit in the budget of a trial")
+        yield Fault("/tuning/samples", too_often(spec.tuning.samples or 0, "the budget of a trial"))
 
 
 def with_defaults(values: Mapping[str, Any], offer: Searchable, spaces: Mapping[str, Space]) -> dict[str, Any]:
@@ -128,7 +136,7 @@ def _of_condition(have: Mapping[str, Any], name: str, values: list[Any], offer: 
 def _refused(have: Mapping[str, Any], name: str, value: Any, offer: Searchable) -> Iterator[str]:
     own, who = pointer(name), "algorithm" if setting_name(name) is None else "workload"
     for fault in offer.resolve({**have, name: value})[1]:
-        if fault.pointer == own and fault.message.startswith("Extra inputs"):
+        if fault.pointer == own and fault.message.startswith(UNKNOWN):
             yield f"the {who} has no parameter of this name"
         elif fault.pointer == own:
             yield f"the {who} does not take {value!r}: {fault.message}"

@@ -16,11 +16,11 @@ from hooke.catalogue.joined import Searchable, offer_of
 from hooke.catalogue.lacking import conflict, unknown
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, Offer, WorkloadOffer, here
 from hooke.catalogue.partial import further
-from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials
+from hooke.catalogue.searched import MOST_EVALUATIONS, check_search, check_tuning, given_by_trials, too_often
 from hooke.errors import Fault, SpecError
 from hooke.spec.communication import Communication
 from hooke.spec.pointers import faults as told
-from hooke.spec.pointers import pointer
+from hooke.spec.pointers import meant, pointer
 from hooke.spec.specification import (
     AlgorithmChoice,
     ExperimentSpec,
@@ -209,20 +209,21 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
             faults += [each for each in dict.fromkeys(wrong) if each not in faults]
         simulated = any(c.virtual for c in spec.clusters)
         faults += _check_communication(variant.communication, simulated, "variants", i)
-    for i in twice([v.name for v in spec.variants]):
-        faults.append(Fault(f"/variants/{i}/name", "another variant has the same name"))
+    names = [v.name for v in spec.variants]
+    for i in twice(names):
+        faults.append(Fault(f"/variants/{i}/name", "another variant has the same name: give each its own"))
     for i in twice([c.name for c in spec.clusters]):
-        faults.append(Fault(f"/clusters/{i}/name", "another cluster has the same name"))
+        faults.append(Fault(f"/clusters/{i}/name", "another cluster has the same name: give each its own"))
     for i, cluster in enumerate(spec.clusters):
         faults += [
             *check_cluster(cluster, "clusters", i),
             *groups.check_cluster(cluster, spec.batch, "clusters", i),
         ]
-    if spec.baseline not in [v.name for v in spec.variants]:
-        faults.append(Fault("/baseline", "no variant has this name"))
+    if spec.baseline not in names:
+        faults.append(Fault("/baseline", f"no variant has this name{meant(spec.baseline, names)}"))
     faults += [*_check_target(spec.target), *check_tuning(spec)]
     if spec.evaluation.every * MOST_EVALUATIONS < spec.budget.samples:
-        faults.append(Fault("/evaluation/every", "more than 10,000 evaluations fit in the budget"))
+        faults.append(Fault("/evaluation/every", too_often(spec.budget.samples, "the budget")))
     if faults:
         raise SpecError(faults)
 
@@ -260,7 +261,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     faults += _check_communication(spec.communication, spec.world == "virtual")
     faults += _check_target(spec.target)
     if spec.world == "virtual" and spec.virtual is None:
-        faults.append(Fault("/virtual", "the virtual world needs the constants of its network"))
+        faults.append(Fault("/virtual", "the virtual world needs a network: `virtual: {}` is the usual one"))
     if spec.world == "mpi" and spec.virtual is not None:
         why = "constants of a simulated network belong to `world: virtual`: choose it, or leave them out"
         faults.append(Fault("/virtual", why))
@@ -275,7 +276,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
         faults += _check_source("algorithm", spec.algorithm, method)
         faults += _check_source("workload", spec.workload, offered.workloads[spec.workload.name])
         if method.max_workers is not None and spec.workers > method.max_workers:
-            why = f"{spec.algorithm.name} runs on at most {method.max_workers} worker(s)"
+            why = f"at most {method.max_workers} with {spec.algorithm.name}: choose fewer, or another algorithm"
             faults.append(Fault("/workers", why))
         wrong = method.faults(spec.algorithm.parameters, spec.workers)
         faults += [Fault("/workers", why) for why in wrong]

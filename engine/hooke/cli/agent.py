@@ -46,7 +46,8 @@ def agent(  # noqa: PLR0913, PLR0917 - the options of a command
         from hooke.cluster import agent as running
         from hooke.cluster import site
     except ModuleNotFoundError as error:
-        typer.echo(f"hooke agent: {error.name} is missing: pip install 'hooke[cluster,compute]'", err=True)
+        install = "pip install -c constraints.txt -e 'engine[cluster,compute]' in the clone of Hooke"
+        typer.echo(f"hooke agent: {error.name} is missing: {install}", err=True)
         raise typer.Exit(1) from None
     try:
         running.run(

@@ -34,7 +34,7 @@ def audit(  # noqa: PLR0913 - the options of the command line
     def told(remote: Remote) -> str:
         if export is not None:
             if export not in KINDS:
-                raise ArgumentError(f"--export {export!r}: {' or '.join(KINDS)}")
+                raise ArgumentError(f"--export {export!r} is not a format: choose {' or '.join(KINDS)}")
             return str(remote.get(f"/audit/export?{urlencode(query | {'kind': export})}")).rstrip("\n")
         items = remote.get(f"/audit?{urlencode(query | {'limit': limit})}")["items"]
         rows = [("WHEN", "WHO", "FROM", "WITH", "ACTION", "OF", "BEFORE", "AFTER")]

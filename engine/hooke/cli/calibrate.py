@@ -52,12 +52,12 @@ def calibrate(  # noqa: PLR0913 - one parameter per option of the command
     """
     from hooke.calibration import documents, drift
     from hooke.calibration.starting import calibrate as measure
+    from hooke.cli.outputs import check_writable
     from hooke.cli.site_launcher import ends_in_order, launcher_of
     from hooke.errors import HookeError
 
     wanted = _requests(workload or [USUAL_WORKLOAD], precision or ["fp32"])
-    if save is not None and not save.resolve().parent.is_dir():
-        raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
+    check_writable(save, "--save")
     try:
         before = documents.load(against) if against else None
         launcher, place = launcher_of(config, folder, seconds)

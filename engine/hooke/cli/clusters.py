@@ -1,4 +1,4 @@
-"""`hooke clusters`: list clusters; make their tokens; drain, resume and remove them."""
+"""`hooke clusters`: list clusters; create their tokens; drain, resume and remove them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hooke.calibration.documents import Calibration, load
 from hooke.catalogue.expand import AUTO_WORKERS, resolve
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.catalogue.warnings import of_earlier_names
-from hooke.errors import CalibrationError, Fault, SpecError
+from hooke.errors import ArgumentError, CalibrationError, Fault, SpecError
 from hooke.hardware.description import usable_cores
 from hooke.spec.devices import REAL
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
@@ -19,19 +21,68 @@ from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, Vir
 EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
 
 
+REMEDIES = (
+    ("'\\t'", "indent with blanks, not with tabs"),
+    ("cannot start any token", "quote the text"),
+    ("twice", "keep one of them"),
+    ("expected ',' or", "close the bracket, or quote a text that has a comma or a bracket"),
+    ("expected <block end>", "check the indentation of this line and of those above it"),
+    ("mapping values are not allowed", "check the indentation, and quote a text that has a colon and a blank"),
+    ("could not find expected ':'", "write `key: value`, with a blank behind the colon"),
+)
+"""What to do, by words of what PyYAML says."""
+
+
 def read(path: Path) -> Any:
     """Return the document in a YAML or JSON file, read as YAML 1.2.
 
-    Raises SpecError, with line and column, for syntax errors and duplicate keys in a mapping.
+    Raises ArgumentError, with line and column, for syntax errors and duplicate keys in a mapping; OSError.
     """
     import yaml
 
     from hooke.cli import yaml12
 
     try:
-        return yaml12.load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError) as error:
-        raise SpecError([Fault("", f"{path} is not YAML: {' '.join(str(error).split())}")]) from None
+        text = path.read_text(encoding="utf-8")
+        found = _json(text)
+        return yaml12.load(text) if found is None else found
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ArgumentError(f"{path} is not YAML: {_why(error)}") from None
+
+
+def _json(text: str) -> dict[str, Any] | None:
+    """Return the object in a JSON text, which tabs may indent, unlike YAML; None: let YAML say what it is."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return None
+    try:
+        return dict(json.loads(text.lstrip("\ufeff"), object_pairs_hook=_unique))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Raises ValueError if it has a key twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(key)
+        found[key] = value
+    return found
+
+
+def _why(error: Exception) -> str:
+    """Return where and why a text is not YAML, and what to do."""
+    import yaml
+
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 from byte {error.start + 1:,} on: save it in UTF-8"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return " ".join(str(error).split())
+    mark, said = error.problem_mark, " ".join(str(error.problem).split())
+    remedy = next((f": {what}" for known, what in REMEDIES if known in said), "")
+    return f"line {mark.line + 1}, column {mark.column + 1}: {said}{remedy}"
 
 
 def load_run(
@@ -47,7 +98,10 @@ def load_run(
     `workers`, `world` and `seed` override the document. A virtual world without network constants uses the default
     ones. `communication.model_fields_set` tells what the document says of it. Raises SpecError with all faults.
     """
-    schema = document.get("schema") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        what = "empty" if document is None else f"a {'list' if isinstance(document, list) else 'single value'}"
+        raise SpecError([Fault("", f"the file is {what}: fields are expected, such as `schema: {EXPERIMENT}`")])
+    schema = document.get("schema", EXPERIMENT if "variants" in document else RUN)  # as where they are submitted
     if schema == EXPERIMENT:
         experiment = validate_experiment(document)
         for hint in of_earlier_names(experiment):
@@ -65,7 +119,7 @@ def load_run(
             raise SpecError([Fault("/schema", f"--variant and --cluster choose from a {EXPERIMENT} document")])
         run = dict(document)
     else:
-        raise SpecError([Fault("/schema", f"expected {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
+        raise SpecError([Fault("/schema", f"write {RUN!r} or {EXPERIMENT!r}, not {schema!r}")])
     return resolve_run(validate_run(_overridden(run, workers, world, seed)), _calibration)
 
 
@@ -96,9 +150,10 @@ def _overridden(run: dict[str, Any], workers: int | None, world: str | None, see
 def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world: str | None) -> RunSpec:
     names = [v.name for v in spec.variants]
     if variant is None and len(names) > 1:
-        raise SpecError([Fault("/variants", f"choose one by --variant: {', '.join(names)}")])
+        raise SpecError([Fault("/variants", f"choose one by --variant: {', '.join(map(repr, names))}")])
     if variant is not None and variant not in names:
-        raise SpecError([Fault("/variants", f"no variant is called {variant!r}; there are: {', '.join(names)}")])
+        known = ", ".join(map(repr, names))
+        raise SpecError([Fault("/variants", f"no variant is called {variant!r}; there are: {known}")])
     where = _cluster(spec, cluster, world)
     asked = where.workers[0]
     workers = min(AUTO_WORKERS, usable_cores()) if asked == "auto" else asked

@@ -12,7 +12,7 @@ from hooke.errors import ArgumentError
 
 ExperimentsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="EXPERIMENT...", help="Ids of experiments, exp_..., or numbers.", show_default=False),
+    typer.Argument(metavar="EXPERIMENT", help="Ids of experiments, exp_..., or numbers.", show_default=False),
 ]
 ExperimentArgument = Annotated[
     str, typer.Argument(metavar="EXPERIMENT", help="Its id, exp_..., or its number.", show_default=False)

@@ -1,4 +1,4 @@
-"""`hooke experiments`: list, find, mark, rename, extend, delete and restore experiments; export, import them."""
+"""`hooke experiments`: list, find, mark, rename, extend, delete, restore, export and import experiments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hooke.cli.experiment_ids import (
 )
 from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project, tell
 from hooke.cli.text import columns
-from hooke.errors import ArgumentError, SpecError
+from hooke.errors import ArgumentError
 
 app = typer.Typer(
     help="List, find, mark, rename, extend, delete, restore, export and import experiments.",
@@ -125,7 +125,12 @@ def _marks(view: dict[str, Any]) -> str:
 
 
 @app.command()
-def rename(experiment: ExperimentArgument, name: str, api: ApiOption = None, home: HomeOption = None) -> None:
+def rename(
+    experiment: ExperimentArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)],
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
     """Give an experiment another name; its specification and fingerprint stay."""
 
     def told(remote: Remote) -> str:
@@ -176,20 +181,14 @@ def _variants(file: Path | None) -> list[Any]:
         found = read(file)
     except OSError as error:
         raise ArgumentError(f"--variants {file}: {error.strerror}") from None
-    except SpecError as error:
-        raise ArgumentError(str(error)) from None
     listed = found.get("variants") if isinstance(found, dict) else None
     if not isinstance(listed, list):
-        raise ArgumentError(f"--variants {file}: there is no list `variants` in it")
+        raise ArgumentError(f"--variants {file}: it has no list `variants`, such as that of an experiment")
     return listed
 
 
 @app.command()
-def delete(
-    experiments: ExperimentsArgument,
-    api: ApiOption = None,
-    home: HomeOption = None,
-) -> None:
+def delete(experiments: ExperimentsArgument, api: ApiOption = None, home: HomeOption = None) -> None:
     """Delete experiments that have ended, with all their runs; they can be restored during the undo period."""
 
     def told(remote: Remote) -> str:
@@ -219,7 +218,7 @@ def _save(remote: Remote, path: str, out: Path) -> None:
     part = out.with_name(out.name + ".part")
     try:
         if out.exists():
-            raise ArgumentError(f"--out {out}: this file exists")
+            raise ArgumentError(f"--out {out}: this file exists: name another one")
         with part.open("wb") as file:
             remote.download(path, file)
         part.replace(out)
@@ -273,7 +272,7 @@ def report(
 @app.command("import")
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of exported experiments.", show_default=False)
+        list[Path], typer.Argument(metavar="FILE", help="Files of exported experiments.", show_default=False)
     ],
     project: Annotated[str | None, typer.Option(help="Project to import into.", show_default="default")] = None,
     api: ApiOption = None,

@@ -1,4 +1,4 @@
-"""`hooke projects`: make projects, say who reaches them, move experiments between them."""
+"""`hooke projects`: create projects, manage their members, move experiments between them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from urllib.parse import urlencode, urlsplit
 
 import typer
 
-from hooke.cli.text import plain
+from hooke.cli.sendable import as_json
+from hooke.cli.text import plain, problem
 from hooke.errors import ArgumentError, ServerAway
 from hooke.spec.lost_answers import PASSING, PAUSES
 
@@ -152,7 +153,7 @@ class Remote:
         document = _document(answer)
         failure = ServerAway if answer.status_code >= 500 or answer.status_code in _LATER else ArgumentError
         told = f"{self.base} answered with status {answer.status_code}{_doubt(answer)}"
-        raise failure(_problem(document) or told)
+        raise failure(problem(document) or told)
 
     def _answer(self, method: str, path: str, body: Any, key: str | None) -> httpx.Response:
         """Return the answer to a request; it is sent again when the server says so, for PATIENCE seconds in all.
@@ -188,13 +189,15 @@ class Remote:
         """Send a request once. Raises ServerAway, and _Lost if it may have been heard."""
         from hooke.cluster.http_client import client_options, httpx
 
+        content = as_json(body)
+        kind = {"Content-Type": "application/json"} if content else {}
         doubt = "" if method == "GET" else "; the change may have been made: look before you try again"
         try:
             return httpx.request(
                 method,
                 f"{self.base}/api/v1{path}",
-                json=body,
-                headers=self._headers | ({"Idempotency-Key": key} if key else {}),
+                content=content,
+                headers=self._headers | kind | ({"Idempotency-Key": key} if key else {}),
                 timeout=WAIT_SECONDS,
                 **client_options(self.base),
             )
@@ -253,14 +256,6 @@ def write_secret(out: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any
     return made
 
 
-def _problem(document: Any) -> str:
-    """Return the sentences of an RFC 9457 problem; empty for anything else."""
-    if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
-        return ""
-    faults = [f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in document.get("errors") or []]
-    return "; ".join([document["detail"], *faults])
-
-
 def _host(base: str) -> str | None:
     """Return the host of an HTTP address, or None if it is none."""
     try:
@@ -282,7 +277,10 @@ def _noted(home: Path) -> str:
 def _running(home: Path) -> str:
     url = _noted(home)
     if not url:
-        raise ArgumentError(f"no server has run with the folder {home}: start one with `hooke up`, or give --api")
+        raise ArgumentError(
+            f"no server has run with the folder {home}: start one with `hooke up`, or give --api, or --home "
+            "(that of `make up` is .hooke in the clone)"
+        )
     return url
 
 

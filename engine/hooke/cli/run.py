@@ -34,7 +34,10 @@ class World(StrEnum):
 
 def run(  # noqa: PLR0913 - one parameter per option of the command
     spec: Annotated[
-        Path, typer.Argument(exists=True, dir_okay=False, help="A run or an experiment, YAML or JSON.")
+        Path,
+        typer.Argument(
+            metavar="SPEC.yaml", exists=True, dir_okay=False, help="A run or an experiment, YAML or JSON."
+        ),
     ],
     *,
     workers: Annotated[int | None, typer.Option(help="Number of workers (P).")] = None,
@@ -78,13 +81,15 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
     """
     from hooke.catalogue.warnings import warnings
     from hooke.cli.document import load_run, read
+    from hooke.cli.outputs import check_writable
     from hooke.errors import HookeError, SpecError
 
     if calibrate and (resume or replay is not None):
         raise typer.BadParameter("--calibrate changes the run: it cannot be combined with --resume or --replay")
     if resume and run_dir is None:
         raise typer.BadParameter("--resume needs --run-dir, the folder that holds the checkpoint")
-    _check_files(save, trace)
+    check_writable(save, "--save")
+    check_writable(trace, "--trace")
     try:
         resolved = load_run(read(spec), variant, cluster, workers, world, seed)
         if resume and run_dir is not None:
@@ -122,25 +127,6 @@ def _calibrated(spec: RunSpec) -> RunSpec:
     if spec.virtual is None:
         raise typer.BadParameter("--calibrate needs a virtual run (--world virtual)")
     return calibrated(spec)
-
-
-def _check_files(save: Path | None, trace: Path | None) -> None:
-    """Raise BadParameter, before the run is started, if its output files cannot be written."""
-    if save is not None and not save.resolve().parent.is_dir():
-        raise typer.BadParameter(f"the folder of {save} does not exist", param_hint="--save")
-    if trace is not None:
-        _try_to_write(trace)
-
-
-def _try_to_write(trace: Path) -> None:
-    """Raise BadParameter, before the run is started, if the file cannot be written."""
-    there = trace.exists()
-    try:
-        trace.open("ab").close()
-    except OSError as error:
-        raise typer.BadParameter(f"{trace} cannot be written: {error.strerror}", param_hint="--trace") from None
-    if not there:
-        trace.unlink()
 
 
 def _as_begun(spec: RunSpec, folder: Path) -> RunSpec:

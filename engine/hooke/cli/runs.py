@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import typer
 
-from hooke.cli.experiment_ids import id_of
+from hooke.cli.experiment_ids import id_of, path
 from hooke.cli.remote import ApiOption, HomeOption, Remote, tell
 from hooke.cli.text import columns, plain
 from hooke.errors import ArgumentError, HookeError
@@ -52,7 +52,7 @@ def _runs(remote: Remote, experiment: str) -> list[dict[str, Any]]:
 @app.command("list")
 def list_(
     experiment: Annotated[
-        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Id, exp_..., or number of an experiment.")
+        str | None, typer.Argument(metavar="EXPERIMENT", help="Id, exp_..., or number of an experiment.")
     ] = None,
     chosen: Annotated[
         str | None,
@@ -76,7 +76,7 @@ def list_(
             number, seed, attempt = numbers
             waits = run["waiting"]["reason"] if run["waiting"] else ""
             rows.append((run["id"], number, run["variant"], run["cluster"], seed, run["state"], attempt, waits))
-        return columns(rows, "  ")
+        return columns(rows, "  ") if len(rows) > 1 else f"no run is of the experiment {experiment}"
 
     tell("runs", told, api, home)
 
@@ -93,14 +93,27 @@ def _queried(remote: Remote, experiment: str | None, asked: dict[str, Any]) -> s
         settings = (run["id"], run["variant"], run["cluster"], str(run["workers"]), str(run["seed"]), run["state"])
         rows.append((*settings, *known))
     more = "\nthere are more: --limit shows up to 500, GET /runs.csv?filter= all" if page["next_cursor"] else ""
-    return columns(rows, "  ") + more
+    return columns(rows, "  ") + more if len(rows) > 1 else "no run matches"
 
 
 @app.command()
-def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> None:
-    """Cancel a run: at once if it is queued, otherwise within seconds."""
+def cancel(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run, run_...")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="All runs of this experiment that have not ended, by its id or number.")
+    ] = None,
+    api: ApiOption = None,
+    home: HomeOption = None,
+) -> None:
+    """Cancel a run, or all of an experiment: at once if it is queued, otherwise within seconds."""
 
     def told(remote: Remote) -> str:
+        if experiment is not None and run is None:
+            found = remote.post(path(id_of(remote, experiment), "/cancel"))
+            ends = "" if found["finished_at"] else ", and ends"
+            return f"experiment {found['number']} is {found['state']}{ends}"
+        if run is None or experiment is not None:
+            raise ArgumentError("give the id of a run, or --experiment with the id or number of an experiment")
         state = _post(remote, run, "cancel")["state"]
         return f"{run} is {state}" + ("" if state == "cancelled" else ", and ends")
 
@@ -109,7 +122,7 @@ def cancel(run: RunArgument, api: ApiOption = None, home: HomeOption = None) -> 
 
 @app.command()
 def retry(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of the run, run_...")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run, run_...")] = None,
     experiment: Annotated[
         str | None,
         typer.Option(help="All runs of this experiment that timed out or failed because of the infrastructure."),

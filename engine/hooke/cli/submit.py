@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hooke.cli.remote import ApiOption, HomeOption, Remote, in_project
+from hooke.cli.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,11 @@ def submit(  # noqa: PLR0913 - the options of the command line
     api: ApiOption = None,
     home: HomeOption = None,
 ) -> None:
-    """Send an experiment to the server; print its warnings and the address of its page."""
+    """Send an experiment to the server; print its warnings and the address of its page.
+
+    With --cluster its virtual clusters are left out; workers and seeds are those of its first real cluster, or as
+    many workers as cores allow, at most four, and three seeds.
+    """
     from hooke.cli.document import read
     from hooke.errors import HookeError
 
@@ -52,7 +57,8 @@ def submit(  # noqa: PLR0913 - the options of the command line
         typer.echo("the experiment continues if its address was printed", err=True)
         raise typer.Exit(130) from None
     except (HookeError, OSError) as error:
-        typer.echo(f"hooke submit: {error}", err=True)
+        said = f"{error.filename or spec}: {error.strerror}" if isinstance(error, OSError) else plain(str(error))
+        typer.echo(f"hooke submit: {said}", err=True)
         raise typer.Exit(1) from None
 
 

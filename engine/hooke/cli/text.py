@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from hooke.errors import ArgumentError
 
@@ -17,6 +18,15 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i)?)?b?", re.IGNORECASE)
 def plain(text: str) -> str:
     """Return a text without commands to the terminal that shows it: names and notes are those of other users."""
     return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def problem(document: Any) -> str:
+    """Return the sentences of an RFC 9457 problem, a line for each fault; empty for anything else."""
+    if not isinstance(document, dict) or not isinstance(document.get("detail"), str):
+        return ""
+    detail, told = document["detail"], document.get("errors") or []
+    more = [fault for fault in told if str(fault.get("message")) not in detail]
+    return "\n  ".join([detail, *(f"{fault.get('pointer') or '/'}: {fault.get('message')}" for fault in more)])
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "") -> str:
@@ -52,7 +62,7 @@ def bytes_in(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ArgumentError(
-            f"{text!r} is no size: give a number of bytes, or one with a unit, such as 20GB or 20GiB"
+            f"{text!r} is not a size: give a number of bytes, or one with a unit, such as 20GB or 20GiB"
         )
     number, prefix, binary = found.groups()
     power = 1 + "kmgt".index(prefix.lower()) if prefix else 0

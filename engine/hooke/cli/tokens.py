@@ -1,4 +1,4 @@
-"""`hooke tokens`: make, list and revoke tokens of users, machines and agents."""
+"""`hooke tokens`: create, list and revoke tokens of users, machines and agents."""
 
 from __future__ import annotations
 

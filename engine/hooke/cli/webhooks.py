@@ -1,4 +1,4 @@
-"""`hooke webhooks`: tell other servers when runs and experiments start or end."""
+"""`hooke webhooks`: notify other servers when runs and experiments start or end."""
 
 from __future__ import annotations
 

@@ -44,17 +44,20 @@ LOG_LINES = 60
 def prepare(folder: Path, spec: RunSpec, resume: bool = False) -> None:
     """Create `folder`, private, with spec.json.
 
-    Raises LaunchError if it is not empty, or, with `resume`, CheckpointError if it has no checkpoint of this run;
-    nothing is changed then. On `resume`, files of the earlier execution are moved to `before.<n>`, except the
-    checkpoints.
+    Raises LaunchError if it is not empty or cannot be written, or, with `resume`, CheckpointError if it has no
+    checkpoint of this run; nothing is changed then. On `resume`, files of the earlier execution are moved to
+    `before.<n>`, except the checkpoints.
     """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if resume:
-        resumes_from(folder, spec)
-        _set_aside(folder)
-    elif any(folder.iterdir()):
-        raise LaunchError(f"{folder} is not empty: use another folder, or resume from its checkpoint (--resume)")
-    write_atomically(folder / "spec.json", canonical(spec))
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if resume:
+            resumes_from(folder, spec)
+            _set_aside(folder)
+        elif any(folder.iterdir()):
+            raise LaunchError(f"{folder} is not empty: use another one, or resume from its checkpoint (--resume)")
+        write_atomically(folder / "spec.json", canonical(spec))
+    except OSError as error:
+        raise LaunchError(f"{folder} cannot be written: {error.strerror}; use another folder") from None
 
 
 def resumes_from(folder: Path, spec: RunSpec) -> str:

@@ -35,6 +35,7 @@ from hooke.cluster.launchers.settings import LauncherSettings, LocalSettings, la
 from hooke.cluster.places import write_atomically
 from hooke.errors import ArgumentError
 from hooke.spec.frozen import Frozen, Name
+from hooke.spec.pointers import message
 
 BROKERS = ("redis", "rediss", "unix")
 """Schemes of the broker's URL."""
@@ -161,8 +162,8 @@ def _holds_password(url: str) -> bool:
 
 def _sentence(fault: Any) -> str:
     name = ".".join(map(str, fault["loc"]))
-    said = str(fault["msg"]).removeprefix("Value error, ")
-    return f"the agent has no option {name!r}" if fault["type"] == "extra_forbidden" else f"{name}: {said}"
+    unknown = fault["type"] == "extra_forbidden"
+    return f"the agent has no option {name!r}" if unknown else f"{name}: {message(fault)}"
 
 
 def _file(file: Path | None) -> dict[str, Any]:
@@ -176,7 +177,7 @@ def _file(file: Path | None) -> dict[str, Any]:
     except ValueError as error:
         raise ArgumentError(f"--config {file}: this is not {_form(file)}: {error}") from None
     if not isinstance(values, dict):
-        raise ArgumentError(f"--config {file}: it holds no options")
+        raise ArgumentError(f"--config {file}: it holds no options, such as cluster = ...")
     broker = values.get("broker")
     if readable and isinstance(broker, str) and _holds_password(broker):
         raise ArgumentError(f"{file} contains a password and can be read by other users: chmod 600 {file}")
@@ -207,8 +208,10 @@ def _usual_home(cluster: object) -> Path:
 def _secret(file: Path) -> str:
     try:
         return file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"--broker-password-file {file}: {error}") from None
+    except OSError as error:
+        raise ArgumentError(f"--broker-password-file {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ArgumentError(f"--broker-password-file {file}: it must hold the password as text") from None
 
 
 def with_password(broker: str, password: str) -> str:

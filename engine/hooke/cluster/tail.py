@@ -154,3 +154,9 @@ def last_lines(path: Path, count: int, window: int = 65536) -> list[str]:
 def last_words(path: Path, count: int = 30) -> list[str]:
     """Return the last lines of a launcher's output that say something: no empty ones, no rulers."""
     return [line.rstrip() for line in last_lines(path, 200) if line.strip(" -=*\t\r")][-count:]
+
+
+def own_words(trace: list[str]) -> list[str]:
+    """Return the lines behind a traceback's head; of an error that Hooke raises on purpose what it says alone."""
+    ours = [i for i, line in enumerate(trace) if line.startswith("hooke.errors.")]
+    return trace[ours[-1] :] if ours else trace

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hooke.cluster.disk_faults import disk_fault
+from hooke.cluster.tail import own_words
 from hooke.cluster.witness import completed, lost
 from hooke.spec.events import Done, RankExit, StateReport
 from hooke.spec.retry import RetryCause
@@ -246,7 +247,8 @@ def quote_error(rank: int | None, lines: Sequence[str]) -> str:
     if not trace:
         return f"{who} raised and printed no traceback"
     head = next((line for line in reversed(trace) if line and not line.startswith(" ")), trace[-1])
-    return "\n".join([f"{who} raised {head}", *trace[-LINES_QUOTED:]])[:_LONGEST]
+    rest = trace[1:] if trace[0] == head else trace
+    return "\n".join([f"{who} raised {head}", *rest[-LINES_QUOTED:]])[:_LONGEST]
 
 
 def _raised(rank: int | None, lines: Sequence[str], host: str) -> tuple[End, str]:
@@ -258,15 +260,12 @@ def _raised(rank: int | None, lines: Sequence[str], host: str) -> tuple[End, str
 
 
 def _with_error(why: str, lines: Sequence[str]) -> str:
-    trace = _traceback(lines)
-    return "\n".join([why, *trace[-LINES_QUOTED:]])[:_LONGEST] if trace else why
+    return "\n".join([why, *_traceback(lines)[-LINES_QUOTED:]])[:_LONGEST]
 
 
 def _traceback(lines: Sequence[str]) -> list[str]:
-    starts = [i for i, line in enumerate(lines) if line == _TRACEBACK]
-    if not starts:
-        return []
-    return [line for line in lines[starts[-1] + 1 :] if not (_ABORT.match(line) or _LAUNCHER.match(line))]
+    begun = max((i for i, line in enumerate(lines) if line == _TRACEBACK), default=len(lines))
+    return own_words([each for each in lines[begun + 1 :] if not (_ABORT.match(each) or _LAUNCHER.match(each))])
 
 
 def signal_name(number: int) -> str:

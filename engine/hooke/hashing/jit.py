@@ -16,7 +16,8 @@ try:
     from numba.extending import intrinsic
 except ImportError as missing:
     raise ArgumentError(
-        "hashed output layers need numba, which is not installed: pip install 'hooke[compute]'"
+        "hashed output layers need numba, which is not installed: pip install -c constraints.txt -e "
+        "'engine[compute]' in the clone of Hooke"
     ) from missing
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])

@@ -35,8 +35,10 @@ def recorded(folder: Path) -> RunSpec:
     """Return the specification of the run in a folder; raises LaunchError if there is none."""
     try:
         return RunSpec.model_validate(json.loads((folder / "spec.json").read_text()))
-    except (OSError, ValueError) as error:
-        raise LaunchError(f"{folder} holds no run to replay: {error}") from error
+    except OSError as error:
+        raise LaunchError(f"{folder} holds no run: spec.json: {error.strerror}") from error
+    except ValueError as error:
+        raise LaunchError(f"{folder} holds no run: spec.json is damaged: {error}") from error
 
 
 def with_collective(spec: RunSpec, folder: Path) -> RunSpec:

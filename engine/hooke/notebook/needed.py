@@ -7,6 +7,8 @@ from typing import Any
 
 from hooke.errors import ArgumentError
 
+INSTALL = "pip install -c constraints.txt -e 'engine[notebook]' in the clone of Hooke"
+
 
 def needed(module: str, what: str, instead: str = "") -> Any:
     """Return an imported module. Raises ArgumentError with what to install, and `instead`, what works without."""
@@ -15,4 +17,4 @@ def needed(module: str, what: str, instead: str = "") -> Any:
     except ImportError:
         name = module.partition(".")[0]
         also = f"; {instead}" if instead else ""
-        raise ArgumentError(f"{what} needs {name}: pip install 'hooke[notebook]'{also}") from None
+        raise ArgumentError(f"{what} needs {name}: {INSTALL}{also}") from None

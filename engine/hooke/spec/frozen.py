@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+NAME = r"^[a-z0-9][a-z0-9._-]{0,62}$"
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 """Lower-case letters, digits, dot, dash, underscore: safe in URLs, file names and queue names."""
 Parameter = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 """Name of a parameter of an algorithm."""

@@ -48,8 +48,8 @@ KEPT = 256
 _PROPOSED: dict[str, list[dict[str, Any]]] = {}
 """Up to KEPT batches that were proposed lately."""
 MISSING = (
-    "this search needs the package `optuna`, which is not installed where experiments are planned: install "
-    "`hooke[optuna]` there, or choose `quasi-random` or `halving`"
+    "this search needs the package `optuna`, which is not installed where experiments are planned: pip install -c "
+    "constraints.txt -e 'engine[optuna]' in the clone of Hooke there, or choose `quasi-random` or `halving`"
 )
 
 

@@ -67,4 +67,4 @@ def test_an_empty_table_is_a_table(service):
 def test_without_pyarrow_it_says_what_to_install(service, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for path in ("/runs.parquet", "/experiments/exp_0/points.parquet"):
-        assert "pip install 'hooke-api[parquet]'" in problem(service.client.get(path), 409)["detail"]
+        assert "pip install -e 'api[parquet]'" in problem(service.client.get(path), 409)["detail"]

@@ -116,7 +116,8 @@ def test_this_host_needs_no_tls(monkeypatch, tmp_path, issuer):
 def test_a_missing_package_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(configuration, "PACKAGES", ("no_such_package",))
     assert given(monkeypatch, tmp_path)[1] == [
-        "HOOKE_OIDC_ISSUER needs the package no_such_package: pip install 'hooke-api[oidc]'"
+        "HOOKE_OIDC_ISSUER needs the package no_such_package: pip install -c constraints.txt -e 'api[oidc]' in "
+        "the clone of Hooke"
     ]
 
 

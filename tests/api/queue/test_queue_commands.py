@@ -115,7 +115,8 @@ def test_the_history_of_a_cluster_is_replayed(remote):
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_numbers_that_are_none_are_refused(remote, value):
-    assert "is a number of minutes or hours" in hooke("queue-policy", "local", "--ageing", value, status=2)
+    told = hooke("queue-policy", "local", "--ageing", value, status=2)
+    assert "Invalid value for --ageing: give a number" in told
 
 
 def test_a_predicted_time_of_another_day_has_its_date():

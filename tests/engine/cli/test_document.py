@@ -8,7 +8,7 @@ import pytest
 from hooke.catalogue.expand import expand
 from hooke.catalogue.validation import validate_experiment
 from hooke.cli.document import load_run, read
-from hooke.errors import SpecError
+from hooke.errors import ArgumentError, SpecError
 from hooke.hardware.description import usable_cores
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -76,6 +76,7 @@ def test_a_cell_of_an_experiment():
     [
         (RUN, {"workers": 0}, ["/workers"]),
         (RUN, {"seed": -1}, ["/seed"]),
+        (RUN | {"compute": {"threads": 0}}, {}, ["/compute/threads"]),
         (RUN, {"variant": "x"}, ["/schema"]),
         (RUN | {"algorithm": {"name": "nope"}, "workload": {"name": "none"}}, {},
          ["/workload/name", "/algorithm/name"]),
@@ -87,9 +88,9 @@ def test_a_cell_of_an_experiment():
         (EXPERIMENT, {"variant": "Alone", "cluster": "moon"}, ["/clusters"]),
         (EXPERIMENT | {"baseline": "Nobody"}, {"variant": "Alone"}, ["/baseline"]),
         ({"schema": "hooke.run/2"}, {}, ["/schema"]),
-        ([1, 2], {}, ["/schema"]),
-        (None, {}, ["/schema"]),
-        ("text", {}, ["/schema"]),
+        ([1, 2], {}, [""]),
+        (None, {}, [""]),
+        ("text", {}, [""]),
     ],
 )  # fmt: skip
 def test_faults_carry_pointers(document, options, pointers):
@@ -104,14 +105,37 @@ def test_faults_carry_pointers(document, options, pointers):
 def test_broken_files(tmp_path, content):
     path = tmp_path / "broken.yaml"
     path.write_bytes(content)
-    with pytest.raises(SpecError, match="is not YAML"):
+    with pytest.raises(ArgumentError, match="is not YAML"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a:\n\tb: 1\n", r"line 2, column 1: found character '\\t'.*: indent with blanks, not with tabs$"),
+        ("a:\n  b: 1\n c: 2\n", r"line 3, column 2: expected <block end>.*: check the indentation of this line"),
+        ("name: my: run\n", r"line 1, column 9: mapping values are not allowed here: .* quote a text"),
+        ("name: x\nworkload\nbatch: 1\n", r"line 3, column 1: could not find expected ':': write `key: value`"),
+        ("a: &x [*x, " + "[" * 5000, "is not YAML"),
+    ],
+)
+def test_mistakes_of_form_are_told_with_their_place_and_what_to_do(tmp_path, text, said):
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=said):
+        read(path)
+
+
+def test_marks_and_ends_of_lines_of_other_systems_are_read(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_bytes(b"\xef\xbb\xbfname: \xc3\xbc\r\nbatch: 2\r\n")
+    assert read(path) == {"name": "ü", "batch": 2}
 
 
 def test_a_key_twice_is_refused_with_its_place(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("workers: 2\nbudget: {samples: 10, samples: 20}\n")
-    with pytest.raises(SpecError, match=r"'samples' twice.* line 2, column 23"):
+    with pytest.raises(ArgumentError, match=r"line 2, column 23: found the key 'samples' twice: keep one of them"):
         read(path)
 
 
@@ -125,6 +149,17 @@ def test_json_is_yaml(tmp_path):
     path = tmp_path / "run.json"
     path.write_text('{"schema": "hooke.run/1", "workers": 2}')
     assert read(path) == {"schema": "hooke.run/1", "workers": 2}
+    path.write_text('{\n\t"schema": "hooke.run/1",\n\t"workers": 2\n}\n')
+    assert read(path) == {"schema": "hooke.run/1", "workers": 2}, "JSON may be indented by tabs"
+    path.write_text('{"workers": 2, "workers": 3}')
+    with pytest.raises(ArgumentError, match="'workers' twice"):
+        read(path)
+
+
+@pytest.mark.parametrize("document", [RUN, EXPERIMENT | {"variants": EXPERIMENT["variants"][:1]}])
+def test_the_schema_follows_from_the_document(document):
+    """As in what is submitted."""
+    assert load_run({key: value for key, value in document.items() if key != "schema"}) == load_run(document)
 
 
 @pytest.mark.parametrize("name", ["digits-mlp", "mnist-lenet"])

@@ -1,5 +1,6 @@
 """`hooke --help` is quick because it imports nothing; other distributions join by an entry point."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -56,6 +57,12 @@ def test_help_lists_every_command_with_its_sentence(hooke, joiner):
     assert "At length" not in ended.out
     assert "  lost" in ended.out
     assert all(summary(target) for target in OWN.values())
+
+
+@pytest.mark.parametrize("name", [name for name, target in OWN.items() if target.endswith(":app")])
+def test_a_group_says_the_same_in_both_helps(name):
+    module, _, app_ = OWN[name].partition(":")
+    assert summary(OWN[name]) == getattr(importlib.import_module(module), app_).info.help
 
 
 def test_help_imports_nothing_heavy():

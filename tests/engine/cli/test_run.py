@@ -12,6 +12,7 @@ import pytest
 import torch
 import yaml
 from hooke.cluster import local_run
+from hooke.errors import LaunchError
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.batches import Batches
 from hooke.objective.parts import held_out
@@ -121,7 +122,15 @@ def test_bad_specifications_end_with_2_and_start_nothing(hooke, refused, spec, t
     assert "absent.yaml" in refused("run", tmp_path / "absent.yaml").err
     assert "--run-dir" in refused("run", spec(), "--resume").err
     assert "--save" in refused("run", spec(), "--save", tmp_path / "no" / "where.npz").err
+    assert "cannot be written: Is a directory" in refused("run", spec(), "--save", tmp_path).err
     assert ended.out == ""
+
+
+def test_a_folder_that_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place, why in (("file", "File exists"), ("file/below", "Not a directory")):
+        with pytest.raises(LaunchError, match=f"{place} cannot be written: {why}; use another folder"):
+            local_run.prepare(tmp_path / place, RunSpec.model_validate(RUN))
 
 
 def test_a_folder_in_use_is_refused(hooke, spec, tmp_path):

@@ -115,7 +115,7 @@ def test_a_replay_has_every_bit_of_the_run(hooke, refused, spec, tmp_path):
 
 def test_a_run_without_an_order_is_not_replayed(refused, spec, tmp_path):
     (tmp_path / "old").mkdir()
-    assert "holds no run to replay" in refused("run", spec(), "--replay", tmp_path / "old").err
+    assert "holds no run: spec.json: No such file" in refused("run", spec(), "--replay", tmp_path / "old").err
 
 
 @pytest.mark.usefixtures("warm_ranks")

@@ -153,7 +153,7 @@ def test_a_server_that_is_away_for_a_while_ends_no_wait(capsys, monkeypatch):
 
 def test_what_waiting_does_not_mend_is_told_at_once():
     problem = {"detail": "no such experiment", "errors": [{"pointer": "", "message": "is not there"}]}
-    said = "no such experiment; /: is not there"
+    said = "^no such experiment\n  /: is not there$"
     with serving([(404, problem)]) as remote, pytest.raises(ArgumentError, match=said):
         submit._patient(remote, "/experiments/1")
 

@@ -52,7 +52,7 @@ def test_values_that_are_no_numbers_have_names():
         (swept({"period": []}), "/variants/1/sweep/period", "at least 1 item"),
         (swept({"period": [4, 4.0]}), "/variants/1/sweep/period/1", "listed twice"),
         (swept({"period": [4, 0]}), "/variants/1/sweep/period/1", "greater than"),
-        (swept({"speed": [1]}), "/variants/1/sweep/speed/0", "Extra inputs"),
+        (swept({"speed": [1]}), "/variants/1/sweep/speed/0", "unknown here"),
         (swept({"period": [4]}, parameters={"period": 8}), "/variants/1/sweep/period", "one or the other"),
         (swept({"lr": [0.1]}, search={"lr": None}), "/variants/1/sweep/lr", "sweep or search it"),
         (swept({"lr": [0.1, 0.2]}, name="n" * 112), "/variants/1/name", "more than 120 characters"),

@@ -48,7 +48,7 @@ def test_a_run_leaves_one_file(tmp_path, spec):
     assert len(list((tmp_path / "out").glob("trace.*.bin"))) == 2
 
 
-@pytest.mark.parametrize(("name", "why"), [("nowhere/t.json", "No such file"), (".", "Is a directory")])
+@pytest.mark.parametrize(("name", "why"), [("nowhere/t.json", "does not exist"), (".", "Is a directory")])
 def test_a_file_that_cannot_be_written_is_refused_before_the_run(monkeypatch, tmp_path, spec, name, why):
     monkeypatch.chdir(tmp_path)
     ended = CliRunner().invoke(app, ["run", str(spec), "--trace", name, "--run-dir", "out"])

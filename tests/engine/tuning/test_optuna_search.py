@@ -212,7 +212,7 @@ def test_what_to_do_without_the_package_is_said(monkeypatch):
         plan()
     (fault,) = caught.value.faults
     assert fault.pointer == "/tuning/search"
-    assert "install `hooke[optuna]` there, or choose `quasi-random`" in fault.message
+    assert "'engine[optuna]' in the clone of Hooke there, or choose `quasi-random`" in fault.message
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,17 @@ def test_functions_become_a_objective(tmp_path):
     out = model(objective.test.inputs).detach()
     assert score.correct == int((out.argmax(1) == 1).sum())
     assert score.loss_sum == pytest.approx(4 * float(nn.functional.cross_entropy(out, torch.ones(4).long())))
+
+
+def test_the_file_of_the_documentation_is_a_workload(tmp_path):
+    page = (EXAMPLE.parents[3] / "docs" / "workloads.md").read_text().partition("## Your own workload\n")[2]
+    made = from_file(write(tmp_path, re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], "my_table.py"))
+    assert (made.id(), made.title(), made.target) == ("my-table", "My table, two layers", 0.95)
+    sizes = {"train": 40, "test": 10}
+    inputs = {f"x_{part}": np.ones((n, 20), np.float32) for part, n in sizes.items()}
+    np.savez(tmp_path / "table.npz", **inputs, **{f"y_{part}": np.arange(n) % 3 for part, n in sizes.items()})
+    objective = made(file=str(tmp_path / "table.npz"), width=8).build(CPU)
+    assert (objective.train_size, objective.validation_size, objective.test_size) == (36, 4, 10)
 
 
 def test_a_validation_part_of_its_own(tmp_path):

@@ -24,10 +24,7 @@ from hooke.errors import LaunchError
 SETUP, FILES = "job.setup.sh", "psij"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Variables that a shell can export: no functions of bash."""
-MISSING = (
-    "the launcher `psij` needs PSI/J beside this Python: pip install 'hooke[psij]' (or psij-python); "
-    "it could not be imported"
-)
+MISSING = "the launcher `psij` needs PSI/J beside this Python (pip install psij-python); it could not be imported"
 
 
 def library() -> Any:
