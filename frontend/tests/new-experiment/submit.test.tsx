@@ -71,6 +71,20 @@ describe("the plan", () => {
     expect(start()).toBeEnabled();
   });
 
+  it("is not asked again for what it was asked for within the last minute", async () => {
+    const { user } = await openForm(server);
+    await settled();
+    const batch = screen.getByLabelText<HTMLInputElement>("Batch");
+    const first = batch.value;
+    const before = server.askedFor("POST /experiments/dry-run").length;
+    for (const value of ["64", first]) {
+      await refill(user, batch, value);
+      await settled();
+    }
+    expect(server.askedFor("POST /experiments/dry-run").slice(before)).toHaveLength(1);
+    expect(start()).toBeEnabled();
+  });
+
   it("shows at most 200 runs by name and counts the others", async () => {
     const { user } = await openForm(server);
     const runs = Array.from({ length: 1234 }, (_, seed) => planned("Sync EASGD", seed));
