@@ -53,7 +53,7 @@ def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
     if number := session.execute(query.where(*mine, *again)).scalar_one():
         were = "was" if number == 1 else "were"
         yield (
-            f"{count(number, 'run')} {were} tried again by hand after a divergence, an error or the time limit: "
+            f"{count(number, 'run')} {were} retried by hand after a divergence, an error or the time limit: "
             "what was shown before that does not count."
         )
 
