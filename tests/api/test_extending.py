@@ -207,7 +207,7 @@ def test_a_comparison_says_that_runs_which_had_shown_something_were_tried_again(
     service.client.post(f"/runs/{first['id']}/retry", json={"resume": False}).raise_for_status()
     finish(service)
     told = service.get(f"/experiments/{experiment}/comparison")["extended"]
-    assert told.startswith("1 run was tried again by hand after a divergence, an error or the time limit")
+    assert told.startswith("1 run was retried by hand after a divergence, an error or the time limit")
 
 
 def test_several_clusters_and_simulated_ones():
