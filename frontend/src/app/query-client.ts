@@ -46,11 +46,10 @@ class Queries extends QueryClient {
     super(options);
     this.getQueryCache().subscribe((event) => {
       const { query } = event;
-      // nobody listens to events for what nobody shows: it is read again when it is shown again
-      if (event.type === "observerRemoved" && query.getObserversCount() === 0) {
-        // but what no event tells of is valid for a time of its own
-        if (event.observer.options.staleTime === USUAL) query.invalidate();
-      }
+      // nobody listens to events for what nobody shows: it is read again when it is shown again. What has another
+      // stale time is told of by no event, and is valid for that time
+      const left = event.type === "observerRemoved" && query.getObserversCount() === 0;
+      if (left && event.observer.options.staleTime === USUAL) query.invalidate();
       if (event.type !== "updated" || event.action.type !== "fetch") return;
       this.begun.add(query);
       // the next page of a list takes the place of what an event has begun
