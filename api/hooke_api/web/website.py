@@ -22,7 +22,7 @@ from hooke_api.storage.outbox import newest
 IMMUTABLE = "public, max-age=31536000, immutable"
 """Cache-Control for files with a content hash in their name."""
 EVENTS = "hooke-events"
-"""Name of what a page tells of the events, a `meta` element; `frontend/src/lib/events/page-position.ts` reads it."""
+"""Name of the `meta` element of a page with the position of events; `lib/events/page-position.ts` reads it."""
 COMPRESSED = (("br", ".br"), ("gzip", ".gz"))
 """Content-Encoding and the end of the name of the files that the build writes beside the others, best first."""
 

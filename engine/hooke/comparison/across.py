@@ -124,8 +124,8 @@ class Across:
             return f"Whether the order changes with the cluster is open: no two variants are separated on {every}."
         have, rest = ("has", "have")[self.agreed > 1], self.pairs - self.agreed
         return (
-            f"No change of the order is shown: {self.agreed} of {self.pairs} pairs of variants {have} the same order "
-            f"on {every}; that of the other {rest if rest > 1 else 'one'} is not shown on all of them."
+            f"No change of the order is shown: {self.agreed} of {self.pairs} pairs of variants {have} the same "
+            f"order on {every}; that of the other {rest if rest > 1 else 'one'} is not shown on all of them."
         )
 
     def _places(self, verdicts: Mapping[str, Verdict]) -> str:

@@ -23,7 +23,9 @@ HOW = {
     "random": "random search of Optuna",
     "qmc": "quasi-random search of Optuna",
 }
-AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the algorithms."
+AS_GIVEN = (
+    "Settings are as given: no trials were made, so a claim is about these settings, not about the algorithms."
+)
 OTHERS = " A claim is about these settings: another search might choose others."
 
 UNPRICED = (

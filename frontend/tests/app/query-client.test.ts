@@ -217,7 +217,8 @@ it("what is valid for a time of its own is read again after that, and not when i
   const { queries, answers, queryFn } = asked();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const show = () => new QueryObserver(queries, { queryKey, queryFn, staleTime: 60_000 }).subscribe(() => undefined);
+  const show = () =>
+    new QueryObserver(queries, { queryKey, queryFn, staleTime: 60_000 }).subscribe(() => undefined);
   const leave = show();
   answers[0]?.("judged");
   await vi.advanceTimersByTimeAsync(30_000);

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { backOff } from "@/lib/events/back-off";
 import { EventStream, SILENCE, UNASKED } from "@/lib/events/event-stream";
 import type { StreamEvent } from "@/lib/events/stream-event";
 import { FakeSource } from "../support/fake-source";
@@ -244,11 +243,4 @@ describe("without a network", () => {
     lone.close();
     online = true;
   });
-});
-
-it("backs off by doubling, to a limit, with jitter", () => {
-  expect(backOff(0, 1)).toBe(500);
-  expect(backOff(3, 1)).toBe(4000);
-  expect(backOff(50, 1)).toBe(30_000);
-  expect(backOff(0, 0)).toBe(250);
 });

@@ -23,12 +23,19 @@ function streamFrom(position = "") {
 
 /** What a page has asked for so far, each request as often as it was sent. */
 const asked = () =>
-  server.asked.map(({ operation, path, query, body }) => [operation, path, `${query}`, JSON.stringify(body)].join(" "));
+  server.asked.map(({ operation, path, query, body }) =>
+    [operation, path, `${query}`, JSON.stringify(body)].join(" "),
+  );
 
 describe("where the page tells how far the events are", () => {
   it.each([
     { address: "/", operation: "GET /experiments", kind: "experiment", data: { id: "exp_7" } },
-    { address: "/experiments/exp_7", operation: "GET /experiments/*", kind: "experiment", data: { id: "exp_7" } },
+    {
+      address: "/experiments/exp_7",
+      operation: "GET /experiments/*",
+      kind: "experiment",
+      data: { id: "exp_7" },
+    },
     {
       ...{ address: "/runs/run_21", operation: "GET /runs/*", kind: "run" },
       data: { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 },

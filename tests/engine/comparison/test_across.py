@@ -77,15 +77,18 @@ def test_pairs_that_cannot_be_told_apart_are_no_reversal():
     ).across
     assert across.reversals == []
     assert across.sentences[1:] == [
-        "No change of the order is shown: 2 of 3 pairs of variants have the same order on every cluster; that of the "
-        "other one is not shown on all of them."
+        "No change of the order is shown: 2 of 3 pairs of variants have the same order on every cluster; that of "
+        "the other one is not shown on all of them."
     ]
 
 
 @pytest.mark.parametrize(
     ("second", "told"),
     [
-        ({"base": 8.0, "a": 1.0}, "The order of the variants is the same on every cluster, measured or simulated."),
+        (
+            {"base": 8.0, "a": 1.0},
+            "The order of the variants is the same on every cluster, measured or simulated.",
+        ),
         (
             {"base": 1.0, "a": 1.001},
             "Whether the order changes with the cluster is open: no two variants are separated on every cluster, "

@@ -54,7 +54,9 @@ export function FetchControls({ run, checkpoint, fetches }: FetchControlsProps) 
         </p>
       )}
       {refused && <ErrorPanel what="The checkpoint could not be fetched." error={refused} />}
-      {fetches.notRemoved && <ErrorPanel what="The checkpoint could not be removed." error={fetches.notRemoved} />}
+      {fetches.notRemoved && (
+        <ErrorPanel what="The checkpoint could not be removed." error={fetches.notRemoved} />
+      )}
     </div>
   );
 }
