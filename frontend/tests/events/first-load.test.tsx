@@ -37,7 +37,9 @@ describe("where the page tells how far the events are", () => {
       data: { id: "exp_7" },
     },
     {
-      ...{ address: "/runs/run_21", operation: "GET /runs/*", kind: "run" },
+      address: "/runs/run_21",
+      operation: "GET /runs/*",
+      kind: "run",
       data: { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 },
     },
   ] as const)("$address reads all once, and again what has happened since", async (opens) => {
