@@ -69,11 +69,13 @@ def opened(page, name, width):
 
 @contextmanager
 def reading(page):
-    """Yield what the page reads of the API inside the block, each request as often as it is sent."""
+    """Yield what the page that is opened last inside the block reads of the API, as often as it does."""
     found = []
 
     def hear(request):
-        if "/api/v1/" in request.url:
+        if request.is_navigation_request():
+            found.clear()  # the page before it may have been reading, too
+        elif "/api/v1/" in request.url:
             found.append((request.method, request.url, request.post_data))
 
     page.on("request", hear)
