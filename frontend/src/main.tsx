@@ -8,6 +8,7 @@ import { makeRouter } from "@/app/router";
 import { askEarly } from "@/features/experiment/ask-early";
 import { EventStream } from "@/lib/events/event-stream";
 import { sourceOpener } from "@/lib/events/open-source";
+import { pagePosition } from "@/lib/events/page-position";
 import { lightOnPaper } from "@/lib/theme/paper";
 import { fetchIdly, fetchLater } from "@/lib/ui/lazily";
 
@@ -17,6 +18,7 @@ if (!root) throw new Error("index.html lacks the element #root");
 lightOnPaper();
 
 const stream = new EventStream("/api/v1/events", sourceOpener());
+stream.beginAfter(pagePosition(document)); // before anything is read
 
 const queries = makeQueryClient();
 askEarly(window.location, stream, queries);

@@ -2,7 +2,9 @@
 
 import gzip
 
+import httpx
 import pytest
+from hooke_api.storage.outbox import announce
 
 from tests.api.databases import ONE_KIND
 
@@ -45,6 +47,22 @@ def test_every_page_is_the_dashboard(root, built):
         assert answer.headers["cache-control"] == "no-cache"
     assert client.head(f"{url}/").status_code == 200
     assert client.post(f"{url}/").status_code == 405
+
+
+@ONE_KIND
+def test_a_page_tells_how_far_the_events_are_and_no_stranger(service, root, built):
+    client, url = root
+    (built / "index.html").write_text("<!doctype html><head><title>dashboard</title></head>")
+    told = '<meta name="hooke-events" content="{}" />'
+    for position in (0, 1):
+        page = client.get(f"{url}/experiments/exp_1")
+        assert told.format(position) in page.text, page.text
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        with service.app.state.database.write() as session:
+            announce(session, "clusters", {})
+    with httpx.Client() as stranger:
+        assert stranger.get(f"{url}/sign-in").text == "<!doctype html><head><title>dashboard</title></head>"
+        assert "hooke-events" not in stranger.get(f"{url}/").text
 
 
 @ONE_KIND

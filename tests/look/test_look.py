@@ -6,6 +6,7 @@
 import json
 import re
 import zlib
+from contextlib import contextmanager
 from dataclasses import replace
 from html import escape
 
@@ -66,11 +67,29 @@ def opened(page, name, width):
     return see(page, width, "light")
 
 
+@contextmanager
+def reading(page):
+    """Yield what the page that is opened last inside the block reads of the API, as often as it does."""
+    found = []
+
+    def hear(request):
+        if request.is_navigation_request():
+            found.clear()  # the page before it may have been reading, too
+        elif "/api/v1/" in request.url:
+            found.append((request.method, request.url, request.post_data))
+
+    page.on("request", hear)
+    yield found
+    page.remove_listener("request", hear)
+
+
 @pytest.mark.parametrize(("name", "width"), [("experiment", 390), ("home", 1440)])
-def test_it_is_as_it_was(page, name, width):
-    view, faults = opened(page, name, width)
+def test_it_is_as_it_was_and_reads_all_once(page, name, width):
+    with reading(page) as asked:
+        view, faults = opened(page, name, width)
     before = layout.read(name)
     assert faults == []
+    assert len(asked) > 1 and sorted({each[1] for each in asked if asked.count(each) > 1}) == []
     assert layout.told(layout.moved(before[f"{width}"].boxes, view.boxes)) == []
     if f"{width}-light" in before:
         assert layout.told(layout.restyled(before[f"{width}-light"].styles, view.styles)) == []

@@ -68,12 +68,12 @@ def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:
     cancelled = {run for source, run in found if source == RunState.CANCELLED}
     if ended:
         yield (
-            f"{count(len(ended), 'run')} {_were(ended)} tried again by hand after a divergence, an error or the "
+            f"{count(len(ended), 'run')} {_were(ended)} retried by hand after a divergence, an error or the "
             "time limit: what was shown before that does not count."
         )
     if cancelled:
         yield (
-            f"{count(len(cancelled), 'run')} {_were(cancelled)} cancelled while running and tried again by hand: "
+            f"{count(len(cancelled), 'run')} {_were(cancelled)} cancelled while running and retried by hand: "
             "what was shown before that counts only as far as a checkpoint keeps it."
         )
 

@@ -23,7 +23,8 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from hooke_api.events.bus import CHANNEL
-from hooke_api.models import Event, Experiment, NumberSequence
+from hooke_api.models import Event, Experiment
+from hooke_api.storage import outbox
 from hooke_api.storage.database import Database
 
 LOOK_SECONDS = 2.0
@@ -157,14 +158,18 @@ class Hub:
         self._moved.set()
         self._moved = asyncio.Event()
 
-    async def oldest(self) -> int:
-        """Return the oldest valid position: all events after it are stored."""
-        return await asyncio.to_thread(self._oldest)
+    async def keeps(self, position: int) -> bool:
+        """Return whether a stream can begin after a position: it was given, and all events after it are stored.
 
-    def _oldest(self) -> int:
+        It may be newer than what this process has read: another one, or a page, may know it from the database.
+        """
+        return await asyncio.to_thread(self._keeps, position)
+
+    def _keeps(self, position: int) -> bool:
         with self._database.read() as session:
+            last = outbox.newest(session)
             first = session.scalar(select(func.min(Event.position)))
-            return first - 1 if first is not None else _newest(session)
+            return (last if first is None else first - 1) <= position <= last
 
     async def after(self, position: int, choice: Choice) -> tuple[bytes, int]:
         """Return the matching events after a position, oldest first, and up to where they are complete.
@@ -252,7 +257,7 @@ class Hub:
 
     def _first_look(self) -> int:
         with self._database.read() as session:
-            return _newest(session)
+            return outbox.newest(session)
 
     async def _listen(self) -> None:
         """Trigger a read on every notification; reconnect while Redis is unavailable."""
@@ -277,7 +282,3 @@ class Hub:
     async def _watch_stop(self) -> None:
         await self.stopping.wait()
         self._wake()
-
-
-def _newest(session: Any) -> int:
-    return session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0

@@ -140,7 +140,7 @@ async def follow(hub: Hub, asked: int | None, choice: Choice) -> AsyncGenerator[
     async with hub.listening():
         position, reset = hub.position, False
         if asked is not None:
-            reset = not await hub.oldest() <= asked <= hub.position
+            reset = not await hub.keeps(asked)
             position = hub.position if reset else asked
         # a browser stores the id, so that nothing is missed if no event arrives; scripts know it by an event alone
         first = encoded(position, "reset" if reset else "heartbeat")

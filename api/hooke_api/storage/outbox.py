@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from hooke_api.models import Event, NumberSequence, now
@@ -51,6 +51,11 @@ def settle(session: Session) -> tuple[int, bool] | None:
     rows = [{**event, "position": first + i, "at": at} for i, event in enumerate(events)]
     session.execute(insert(Event), rows)
     return highest, wake
+
+
+def newest(session: Session) -> int:
+    """Return the highest position; all that a later transaction reads includes what is told up to it."""
+    return session.scalar(select(NumberSequence.value).where(NumberSequence.name == "events")) or 0
 
 
 def take(session: Session, name: str, count: int = 1) -> int:

@@ -12,12 +12,17 @@ from starlette.types import Receive, Scope, Send
 
 from hooke_api.base import errors, pages
 from hooke_api.base.access import address_of
+from hooke_api.base.errors import AWAY
 from hooke_api.base.security import SAFE_METHODS, Sessions
 from hooke_api.base.settings import Settings
 from hooke_api.people.signing_in import sign_in_owner
+from hooke_api.storage.database import Database
+from hooke_api.storage.outbox import newest
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 """Cache-Control for files with a content hash in their name."""
+EVENTS = "hooke-events"
+"""Name of the `meta` element of a page with the position of events; `lib/events/page-position.ts` reads it."""
 COMPRESSED = (("br", ".br"), ("gzip", ".gz"))
 """Content-Encoding and the end of the name of the files that the build writes beside the others, best first."""
 
@@ -51,13 +56,13 @@ def install(app: FastAPI, settings: Settings) -> None:
 
     async def fallback(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            answer = await asyncio.to_thread(_file, root, Request(scope))
+            answer = await asyncio.to_thread(_file, root, Request(scope), app.state.database)
             await answer(scope, receive, send)
 
     app.router.default = fallback  # not a catch-all route, which would turn every 405 into a 404
 
 
-def _file(root: Path, request: Request) -> Response:
+def _file(root: Path, request: Request, database: Database) -> Response:
     path = request.url.path.lstrip("/")
     if path == "api" or path.startswith("api/"):
         raise errors.ResourceNotFound(f"no operation has the address /{path}")
@@ -72,7 +77,31 @@ def _file(root: Path, request: Request) -> Response:
     index = root / "index.html"
     if not index.is_file():
         return pages.not_built()
-    return FileResponse(index, headers={"cache-control": "no-cache"})
+    known = getattr(request.state, "sender", None) is not None
+    return _page(index, database if known else None)
+
+
+def _page(index: Path, database: Database | None) -> Response:
+    """Return the page of the dashboard.
+
+    It tells who has signed in how far the events are: all that the page then reads is newer, so its event stream
+    goes on from there, and the page need not read again what it has read while the stream was not open yet.
+    """
+    headers = {"cache-control": "no-cache"}
+    try:
+        position = None if database is None else _position(database)
+    except AWAY:
+        position = None  # the page says by itself that the server has a fault
+    if position is None:
+        return FileResponse(index, headers=headers)
+    text = index.read_text(encoding="utf-8")
+    told = f'<meta name="{EVENTS}" content="{position}" />'
+    return HTMLResponse(text.replace("<head>", f"<head>\n    {told}", 1), headers=headers)
+
+
+def _position(database: Database) -> int:
+    with database.read() as session:
+        return newest(session)
 
 
 def _sent(found: Path, cached: str, accepted: str) -> FileResponse:

@@ -160,7 +160,7 @@ def table(found: Mapping[str, Any]) -> str:
         lines.append(("throughput", f"{found['samples_per_second']:,.0f} samples/s{simulated}"))
     if found["communication_fraction"] is not None:
         crowded = " (oversubscribed: more ranks than cores)" if found["oversubscribed"] else ""
-        hidden = f", {seconds(found['hidden_seconds'])} more hidden" if found["hidden_seconds"] else ""
+        hidden = f", plus {seconds(found['hidden_seconds'])} hidden" if found["hidden_seconds"] else ""
         lines.append(("communication", percent(found["communication_fraction"]) + hidden + crowded))
         lines.append(("sent", f"{size(found['payload_bytes'])} in {found['messages']:,} messages"))
     lines += _odds(found) + [("note", said) for said in found["remarks"]]

@@ -108,19 +108,25 @@ class Across:
             first, second = found.first, found.second
             yield (
                 f"The order changes with the cluster: {first} is faster than {second} on "
-                f"{self._places(found.first_wins)}, and {second} than {first} on "
+                f"{self._places(found.first_wins)}, but {second} is faster than {first} on "
                 f"{self._places({c: v.swapped for c, v in found.second_wins.items()})}."
             )
         if self.pairs and not self.reversals:
-            rest = self.pairs - self.agreed
-            kinds = {each.simulated for each in self.clusters}
-            where = {frozenset({True, False}): ", measured or simulated", frozenset({True}): " (all simulated)"}
-            every = f"cluster{where.get(frozenset(kinds), '')}"
-            yield (
-                f"No two variants are shown to change their order: {self.agreed} of {count(self.pairs, 'pair')} "
-                f"{'has' if self.agreed == 1 else 'have'} the same order on every {every}"
-                + (f", and on some cluster {rest} cannot be told apart." if rest else ".")
-            )
+            yield self._unchanged()
+
+    def _unchanged(self) -> str:
+        kinds = {each.simulated for each in self.clusters}
+        where = {frozenset({True, False}): ", measured or simulated", frozenset({True}): " (all simulated)"}
+        every = f"every cluster{where.get(frozenset(kinds), '')}"
+        if self.agreed == self.pairs:
+            return f"The order of the variants is the same on {every}."
+        if not self.agreed:
+            return f"Whether the order changes with the cluster is open: no two variants are separated on {every}."
+        have, rest = ("has", "have")[self.agreed > 1], self.pairs - self.agreed
+        return (
+            f"No change of the order is shown: {self.agreed} of {self.pairs} pairs of variants {have} the same "
+            f"order on {every}; that of the other {rest if rest > 1 else 'one'} is not shown on all of them."
+        )
 
     def _places(self, verdicts: Mapping[str, Verdict]) -> str:
         simulated = {each.cluster for each in self.clusters if each.simulated}

@@ -23,7 +23,9 @@ HOW = {
     "random": "random search of Optuna",
     "qmc": "quasi-random search of Optuna",
 }
-AS_GIVEN = "Settings are as given: no trials were made, so a claim is about these settings, not about the methods."
+AS_GIVEN = (
+    "Settings are as given: no trials were made, so a claim is about these settings, not about the algorithms."
+)
 OTHERS = " A claim is about these settings: another search might choose others."
 
 UNPRICED = (
@@ -61,11 +63,7 @@ def later_spaces(tuning: Tuning) -> str:
     """Return which algorithms have later spaces than others, which a declaration or a document gave them."""
     if not tuning.later:
         return ""
-    names = listed(tuning.later)
-    return (
-        f" The search spaces of {names} are later ones than those of the other algorithms, which are not the ones "
-        "that were declared by then."
-    )
+    return f" The search spaces of {listed(tuning.later)} were declared later than those of the other algorithms."
 
 
 def refuted(name: str, cell: Mapping[int, bool], tuning_seeds: int) -> str | None:

@@ -38,5 +38,5 @@ export function PersonItems({ button, me }: { button: MenuButton; me: Me }) {
 }
 
 function describe(me: Me): string {
-  return me.is_user ? `${me.name}, ${me.role}` : `${me.name}, with the ${me.credential}`;
+  return me.is_user ? `${me.name}, ${me.role}` : `${me.name}, signed in with the ${me.credential}`;
 }

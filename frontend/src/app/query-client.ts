@@ -14,6 +14,9 @@ import { signedOut } from "./session";
 
 client.setConfig({ baseUrl: "", fetch: withPatience() }); // the server that served this page
 
+/** How long an answer counts as new, ms. */
+const USUAL = 5000;
+
 /**
  * Keep what a query without data has failed with while it is asked again, as long as somebody shows it: it would forget
  * that, and what says so would be gone with every event until the same answer comes.
@@ -43,8 +46,10 @@ class Queries extends QueryClient {
     super(options);
     this.getQueryCache().subscribe((event) => {
       const { query } = event;
-      // nobody listens to events for what nobody shows: it is read again when it is shown again
-      if (event.type === "observerRemoved" && query.getObserversCount() === 0) query.invalidate();
+      // nobody listens to events for what nobody shows: it is read again when it is shown again. What has another
+      // stale time is told of by no event, and is valid for that time
+      const left = event.type === "observerRemoved" && query.getObserversCount() === 0;
+      if (left && event.observer.options.staleTime === USUAL) query.invalidate();
       if (event.type !== "updated" || event.action.type !== "fetch") return;
       this.begun.add(query);
       // the next page of a list takes the place of what an event has begun
@@ -101,7 +106,7 @@ export function makeQueryClient(): QueryClient {
         networkMode: "always", // without a network, the server may still be on this computer
         retry: worthRetrying,
         retryDelay: (failures) => Math.min(8000, 500 * 2 ** failures),
-        staleTime: 5000, // the event stream says when something changed
+        staleTime: USUAL, // the event stream says when something changed
         refetchOnWindowFocus: true,
       },
       mutations: { retry: false, networkMode: "always" },

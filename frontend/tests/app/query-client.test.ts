@@ -212,3 +212,20 @@ it("what nobody shows any more is read again when it is shown again, however new
   expect(observer.getCurrentResult().data).toBe("old");
   expect(answers).toHaveLength(2);
 });
+
+it("what is valid for a time of its own is read again after that, and not when it is shown again", async () => {
+  const { queries, answers, queryFn } = asked();
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const show = () =>
+    new QueryObserver(queries, { queryKey, queryFn, staleTime: 60_000 }).subscribe(() => undefined);
+  const leave = show();
+  answers[0]?.("judged");
+  await vi.advanceTimersByTimeAsync(30_000);
+  leave();
+  show()();
+  expect(answers).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(30_001);
+  onTestFinished(show());
+  expect(answers).toHaveLength(2);
+});

@@ -85,7 +85,7 @@ describe("the calibration of a cluster", () => {
     expect(screen.getByTestId("sum-curves")).toHaveAttribute("data-points", "2");
     expect(screen.getByTestId("gradients")).toHaveTextContent("All ranks at once over alone1.5×");
     expect(screen.getByTestId("measured")).toHaveTextContent("Test processor");
-    expect(screen.getByText("Times are medians; after ± stands one standard error.")).toBeVisible();
+    expect(screen.getByText("Times are medians ± one standard error.")).toBeVisible();
     expect(screen.queryByText(/Other processes/)).toBeNull();
     expect(document.title).toBe("Calibration of lab · Hooke");
   });

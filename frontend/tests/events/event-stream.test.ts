@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { backOff, EventStream, SILENCE, UNASKED } from "@/lib/events/event-stream";
+import { EventStream, SILENCE, UNASKED } from "@/lib/events/event-stream";
 import type { StreamEvent } from "@/lib/events/stream-event";
 import { FakeSource } from "../support/fake-source";
 
@@ -103,6 +103,24 @@ describe("connection", () => {
     last().breaks(false); // EventSource resumes by itself, with Last-Event-ID
     last().opens();
     expect(heard).toEqual(["reset", "experiment"]);
+  });
+
+  it("begins where the events were when the page was sent, and tells nobody to fetch again", async () => {
+    const heard: string[] = [];
+    stream.beginAfter("7");
+    const leave = stream.subscribe({}, (event) => heard.push(event.kind));
+    await turn();
+    expect(last().url).toBe("/api/v1/events?after=7");
+    last().opens();
+    last().sends("heartbeat", {}, "7");
+    expect(heard).toEqual([]);
+    last().sends("experiment", { id: "e1" }, "8"); // it happened before the stream was open
+    expect(heard).toEqual(["experiment"]);
+    stream.beginAfter("7"); // it is further already
+    leave();
+    stream.subscribe({ run: "r1" }, () => undefined);
+    await turn();
+    expect(last().url).toBe("/api/v1/events?run=r1&after=8");
   });
 
   it("passes on the server's reset", async () => {
@@ -225,11 +243,4 @@ describe("without a network", () => {
     lone.close();
     online = true;
   });
-});
-
-it("backs off by doubling, to a limit, with jitter", () => {
-  expect(backOff(0, 1)).toBe(500);
-  expect(backOff(3, 1)).toBe(4000);
-  expect(backOff(50, 1)).toBe(30_000);
-  expect(backOff(0, 0)).toBe(250);
 });

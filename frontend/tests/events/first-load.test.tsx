@@ -1,7 +1,7 @@
-/** What an event tells of while a page reads it for the first time is in no answer yet: it is read once more. */
+/** What a page reads for the first time, while its event stream opens: once, and once more what an event tells of that is in no answer yet. */
 import { waitFor } from "@testing-library/react";
 import { EventSource } from "eventsource";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { makeQueryClient } from "@/app/query-client";
 import { EventStream } from "@/lib/events/event-stream";
 import { answerExperiment, bands } from "../experiment/page";
@@ -12,6 +12,51 @@ import { apiServer } from "../support/server";
 const server = apiServer();
 const NONE = { items: [], next_cursor: null };
 const LOG = { lines: [], more: false, next_after: 0 };
+
+/** A stream that begins where the events were when the page was sent, or wherever it opens. */
+function streamFrom(position = "") {
+  const stream = new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
+  stream.beginAfter(position);
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+/** What a page has asked for so far, each request as often as it was sent. */
+const asked = () =>
+  server.asked.map(({ operation, path, query, body }) =>
+    [operation, path, `${query}`, JSON.stringify(body)].join(" "),
+  );
+
+describe("where the page tells how far the events are", () => {
+  it.each([
+    { address: "/", operation: "GET /experiments", kind: "experiment", data: { id: "exp_7" } },
+    {
+      address: "/experiments/exp_7",
+      operation: "GET /experiments/*",
+      kind: "experiment",
+      data: { id: "exp_7" },
+    },
+    {
+      address: "/runs/run_21",
+      operation: "GET /runs/*",
+      kind: "run",
+      data: { id: "run_21", experiment_id: "exp_7", state: "running", attempt: 1 },
+    },
+  ] as const)("$address reads all once, and again what has happened since", async (opens) => {
+    answerExperiment(server);
+    server.on("GET /experiments", NONE).on("GET /runs/*", run()).on("GET /runs/*/logs", LOG);
+    const stream = streamFrom("7");
+    const { idle, live } = openApp(server, opens.address, { queries: makeQueryClient(), stream });
+    await waitFor(() => expect(server.askedFor(opens.operation)).toHaveLength(1));
+    await idle();
+    await live();
+    const first = asked();
+    expect(first.filter((each, n) => first.indexOf(each) < n)).toEqual([]);
+    expect(server.streams.map(({ query }) => query.get("after"))).toEqual(server.streams.map(() => "7"));
+    server.send(opens.kind, opens.data, 8); // as the server does at once with what happened meanwhile
+    await waitFor(() => expect(server.askedFor(opens.operation)).toHaveLength(2));
+  });
+});
 
 it.each([
   { what: "the list of experiments", address: "/", operation: "GET /experiments", answer: NONE },
@@ -29,9 +74,8 @@ it.each([
     first = undefined;
     return now;
   }) as never);
-  const stream = new EventStream(`${server.url}/api/v1/events`, (url) => new EventSource(url));
+  const stream = streamFrom();
   const queries = makeQueryClient();
-  onTestFinished(() => stream.close());
   openApp(server, address, { queries, stream });
   await waitFor(() => expect(server.askedFor(operation)).toHaveLength(1));
   server.letStreams();

@@ -11,7 +11,11 @@ const open = () => opened.filter((source) => source.readyState !== 2);
 const settle = () => vi.advanceTimersByTimeAsync(50);
 
 /** A tab: its own event stream, over a port to the hub that delivers in order, later. */
-function tab(topic: { experiment?: string; run?: string }, reachable = () => Promise.resolve(false)) {
+function tab(
+  topic: { experiment?: string; run?: string },
+  reachable = () => Promise.resolve(false),
+  begins = "",
+) {
   const port: Port = {
     onmessage: null,
     postMessage: (message: FromTab) => queueMicrotask(() => hub.receive(theirs, structuredClone(message))),
@@ -28,6 +32,7 @@ function tab(topic: { experiment?: string; run?: string }, reachable = () => Pro
     () => true,
     reachable,
   );
+  stream.beginAfter(begins);
   stream.subscribe(topic, (event) => heard.push(event.kind));
   tabs.push(stream);
   return { heard, stream };
@@ -87,6 +92,60 @@ describe("tabs of one browser", () => {
     await settle();
     expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?experiment=e1&after=41"]);
     expect(first.heard).toEqual(["reset", "experiment"]);
+  });
+
+  it("that come later fetch nothing again where nothing has happened since their page was sent", async () => {
+    tab({}, undefined, "7");
+    await settle();
+    last().opens();
+    last().sends("heartbeat", {}, "7");
+    const later = tab({ run: "r1" }, undefined, "7");
+    const newer = tab({ run: "r2" }, undefined, "9"); // what it knows comes to all, later
+    await settle();
+    expect([later, newer].map(({ stream }) => stream.connection())).toEqual(["live", "live"]);
+    expect([later.heard, newer.heard]).toEqual([[], []]);
+    expect(opened.map(({ url }) => url)).toEqual(["/api/v1/events?after=7"]);
+  });
+
+  it("that come later are told what has happened since their page was sent, and nobody fetches all again", async () => {
+    const first = tab({ experiment: "e1" }, undefined, "7");
+    await settle();
+    last().opens();
+    last().sends("experiment", { id: "e1" }, "12");
+    const later = tab({ experiment: "e1" }, undefined, "10");
+    await vi.advanceTimersByTimeAsync(5);
+    last().sends("experiment", { id: "e1" }, "13"); // before the connection is opened anew
+    await settle();
+    expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?experiment=e1&after=10"]);
+    last().opens();
+    last().sends("heartbeat", {}, "10");
+    last().sends("experiment", { id: "e1" }, "12");
+    await settle();
+    expect(later.stream.connection()).toBe("live");
+    expect([...new Set([...first.heard, ...later.heard])]).toEqual(["experiment"]);
+    expect(later.heard.length).toBeGreaterThan(0);
+  });
+
+  it("that come much later fetch all again, alone", async () => {
+    const first = tab({}, undefined, "7");
+    await settle();
+    last().opens();
+    last().sends("experiment", { id: "e1" }, "2000");
+    const later = tab({}, undefined, "8");
+    await settle();
+    expect([first.heard, later.heard]).toEqual([["experiment"], ["reset"]]);
+    expect(opened).toHaveLength(1);
+  });
+
+  it("miss nothing that happens between what they ask for and the connection that tells of it", async () => {
+    tab({ experiment: "e1" }, undefined, "7");
+    await settle();
+    last().opens();
+    tab({ experiment: "e2" }, undefined, "7");
+    await vi.advanceTimersByTimeAsync(5);
+    last().sends("experiment", { id: "e1" }, "9"); // 8 was of e2
+    await settle();
+    expect(open().map(({ url }) => url)).toEqual(["/api/v1/events?experiment=e1&experiment=e2&after=7"]);
   });
 
   it("leave no connection behind when the last one goes", async () => {

@@ -212,7 +212,7 @@ describe("where the time went", () => {
     await open();
     const [first, second] = part("phases").getAllByTestId("phase-row");
     expect(first).toHaveTextContent(/25.0% communication\s*none hidden/);
-    expect(second).toHaveTextContent(/12.5% communication\s*1.25 s more hidden/);
+    expect(second).toHaveTextContent(/12.5% communication\s*plus 1.25 s hidden/);
     expect(within(first as HTMLElement).getByRole("img")).toHaveAccessibleName(
       "Original EASGD: data 10.0%, compute 50.0%, communicate 20.0%, update 10.0%, evaluate 5.0%, idle 5.0%",
     );

@@ -133,6 +133,41 @@ describe("the name of an experiment", () => {
     },
   );
 
+  it.each(["Save", "Keep the name"])("hears Escape with the focus on %s", async (button) => {
+    const { user } = await open();
+    await user.click(screen.getByTestId("rename"));
+    await field();
+    await user.keyboard("mine");
+    screen.getByRole("button", { name: button }).focus();
+    await user.keyboard("{Escape}");
+    await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
+    expect(asked()).toEqual([]);
+  });
+
+  it("hears Escape after Save was clicked, and keeps the name if that is refused", async () => {
+    const { user } = await open();
+    await user.click(screen.getByTestId("rename"));
+    await field();
+    await user.keyboard("mine");
+    let refuse: (answer: Refusal) => void = () => undefined;
+    server.on("PATCH /experiments/*", new Promise((now) => (refuse = now)));
+    await user.click(screen.getByTestId("save-name"));
+    await waitFor(() => expect(screen.getByText("Saving …")).toBeInTheDocument());
+    expect(await field()).toHaveFocus();
+    await user.keyboard("{Escape}");
+    expect(await screen.findByText(/^The new name was sent already/)).toBeVisible();
+    refuse(new Refusal(503, "Later."));
+    await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
+  });
+
+  it("has no lines", async () => {
+    const { user } = await open();
+    await user.click(screen.getByTestId("rename"));
+    await field();
+    await user.paste("two\n lines");
+    expect(await field()).toHaveValue("two lines");
+  });
+
   it("says why it could not be changed, and keeps what was typed", async () => {
     const { user } = await open();
     server.on("PATCH /experiments/*", new Refusal(403, "It belongs to ada."));

@@ -110,7 +110,7 @@ describe("the menu of an experiment", () => {
 
   it.each<[string, Partial<ExperimentSummary>, object, string]>([
     ["Archive", {}, { archived: true }, "is archived."],
-    ["Unarchive", { archived: true }, { archived: false }, "is back in the list."],
+    ["Unarchive", { archived: true }, { archived: false }, "is unarchived."],
     ["Protect from deletion", {}, { protected: true }, "is protected."],
     ["Allow deletion", { protected: true }, { protected: false }, "is no longer protected."],
   ])("%s", async (entry, given, sent, words) => {

@@ -51,8 +51,8 @@ describe("what a document has differently", () => {
       ["trace", undefined, "yes"],
       ["A rho", "0.5", undefined],
       ["A max norm", "2", "3"],
-      ["variant B", "there", undefined],
-      ["variant C", undefined, "there"],
+      ["variant B", "included", "removed"],
+      ["variant C", undefined, "added"],
       ["local workers", "[2,4]", "[2,8]"],
     ]);
   });

@@ -136,7 +136,7 @@ describe("workload", () => {
 
   it("leaves a target of loss as it is", async () => {
     const { user, written } = showBasics();
-    await user.selectOptions(part("budget").getByLabelText("Target of"), "validation_loss");
+    await user.selectOptions(part("budget").getByLabelText("Target metric"), "validation_loss");
     await refill(user, part("budget").getByLabelText("Target value"), "0.3");
     await user.selectOptions(part("workload").getByLabelText("Workload"), "cifar-cnn");
     expect(written().target).toEqual({ metric: "validation_loss", value: 0.3 });

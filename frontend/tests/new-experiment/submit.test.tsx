@@ -71,6 +71,19 @@ describe("the plan", () => {
     expect(start()).toBeEnabled();
   });
 
+  it("is not asked again for what it was asked for within the last minute", async () => {
+    const { user } = await openForm(server);
+    await settled();
+    const before = server.askedFor("POST /experiments/dry-run").length;
+    for (const value of ["64", "128", "64"]) {
+      await refill(user, screen.getByLabelText("Batch"), value);
+      await settled();
+    }
+    const asked = server.askedFor("POST /experiments/dry-run").slice(before);
+    expect(asked.map(({ body }) => (body as { batch: number }).batch)).toEqual([64, 128]);
+    expect(start()).toBeEnabled();
+  });
+
   it("shows at most 200 runs by name and counts the others", async () => {
     const { user } = await openForm(server);
     const runs = Array.from({ length: 1234 }, (_, seed) => planned("Sync EASGD", seed));

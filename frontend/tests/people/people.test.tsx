@@ -84,7 +84,9 @@ describe("the menu", () => {
     server.on("GET /experiments", EMPTY);
     const { user: person } = openApp(server, "/");
     await person.click(await screen.findByTestId("person"));
-    expect(await screen.findByTestId("person-name")).toHaveTextContent("owner, with the start-up token");
+    expect(await screen.findByTestId("person-name")).toHaveTextContent(
+      "owner, signed in with the start-up token",
+    );
     expect(screen.getByRole("menuitem", { name: "Administration" })).toHaveAttribute(
       "href",
       "/administration",

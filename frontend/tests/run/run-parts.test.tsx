@@ -42,8 +42,8 @@ describe("the history", () => {
 
   it.each([
     [2, undefined],
-    [3, "and an earlier one, which they replaced"],
-    [5, "and 3 earlier ones, which they replaced"],
+    [3, "and an earlier one, replaced since"],
+    [5, "and 3 earlier ones, replaced since"],
   ])("lists the newest of %i checkpoints, and who left", (count, rest) => {
     shown(History, {
       checkpoints: Array.from({ length: count }, (_, i) => checkpoint((i + 1) * 1000)),

@@ -27,7 +27,7 @@ def test_a_comparison_says_that_runs_which_had_shown_something_were_tried_again(
     service.client.post(f"/runs/{first['id']}/retry", json={"resume": False}).raise_for_status()
     finish(service)
     told = service.get(f"/experiments/{experiment}/comparison")["extended"]
-    assert told.startswith("1 run was tried again by hand after a divergence, an error or the time limit")
+    assert told.startswith("1 run was retried by hand after a divergence, an error or the time limit")
 
 
 def test_a_comparison_says_that_runs_were_cancelled_in_the_middle_and_tried_again(service):
@@ -46,7 +46,7 @@ def test_a_comparison_says_that_runs_were_cancelled_in_the_middle_and_tried_agai
         service.client.post(f"/runs/{run['id']}/retry", json={"resume": False}).raise_for_status()
     finish(service)
     told = service.get(path)["extended"]
-    assert told.startswith("1 run was cancelled while running and tried again by hand")
+    assert told.startswith("1 run was cancelled while running and retried by hand")
     assert "cancelled" not in service.get(path)["sentences"][0]
 
 

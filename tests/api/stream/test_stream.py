@@ -115,6 +115,21 @@ def test_the_oldest_position_that_is_kept_is_no_reset(api, listen):
     assert listener.ids == [6, 7, 8, 9, 10]
 
 
+def test_a_position_that_this_process_has_not_read_yet_is_no_reset(api, listen, redis_server, monkeypatch):
+    monkeypatch.setattr(hub, "LOOK_SECONDS", 100 * LIMIT)  # only notifications bring events
+    first = listen()
+    api.announce(n=1)
+    wait_for(lambda: first.events, "an event")
+    redis_server.stop()
+    api.announce(n=2)
+    second = listen(after=2)  # as a page knows it from the database, or from another process
+    assert (second.heartbeats, second.events, first.ids) == ([2], [], [1])
+    api.announce(n=3)
+    redis_server.start()
+    wait_for(lambda: second.events and len(first.events) == 3, "what came meanwhile")
+    assert (second.ids, first.ids) == ([3], [1, 2, 3])
+
+
 def test_points_come_at_most_four_times_a_second_and_end_with_the_newest(api, listen):
     listener = listen(after=0)
 

@@ -68,7 +68,7 @@ def test_a_reversal_is_told_with_both_ratios():
     assert (across.pairs, across.agreed) == (3, 2)
     (told,) = [said for said in across.sentences if said.startswith("The order changes")]
     assert "a is faster than b on nearby (2.0x" in told
-    assert "b than a on far (2.0x" in told
+    assert ", but b is faster than a on far (2.0x" in told
 
 
 def test_pairs_that_cannot_be_told_apart_are_no_reversal():
@@ -76,7 +76,29 @@ def test_pairs_that_cannot_be_told_apart_are_no_reversal():
         runs("one", {"base": 4.0, "a": 1.0, "b": 1.01}), runs("two", {"base": 4.0, "a": 1.01, "b": 1.0})
     ).across
     assert across.reversals == []
-    assert "2 of 3 pairs have the same order on every cluster, and on some cluster 1 cannot" in across.sentences[1]
+    assert across.sentences[1:] == [
+        "No change of the order is shown: 2 of 3 pairs of variants have the same order on every cluster; that of "
+        "the other one is not shown on all of them."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (
+            {"base": 8.0, "a": 1.0},
+            "The order of the variants is the same on every cluster, measured or simulated.",
+        ),
+        (
+            {"base": 1.0, "a": 1.001},
+            "Whether the order changes with the cluster is open: no two variants are separated on every cluster, "
+            "measured or simulated.",
+        ),
+    ],
+)
+def test_an_order_that_is_the_same_or_open_is_said_in_a_sentence(second, told):
+    (across,) = found(runs("lab", {"base": 2.0, "a": 1.0}), runs("sim", second, simulated=True)).across
+    assert across.sentences[1:] == [told]
 
 
 def test_measured_and_simulated_clusters_are_not_pooled():
@@ -137,7 +159,7 @@ def test_a_simulated_cluster_in_a_reversal_is_labelled():
         runs("sim", {"base": 4.0, "a": 2.0, "b": 1.0}, simulated=True),
     ).across
     (told,) = [said for said in across.sentences if said.startswith("The order changes")]
-    assert "b than a on sim (simulated, 2.0x" in told
+    assert "b is faster than a on sim (simulated, 2.0x" in told
     assert "lab (2.0x" in told
 
 

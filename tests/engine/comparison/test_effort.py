@@ -156,5 +156,5 @@ def test_the_sentence_names_it_and_later_spaces():
     effort = replace(TUNED, by_hand=" Not searched: a (period).")
     assert "no reported run has a tuning seed. Not searched: a (period). A claim is about" in effort.sentence
     later = replace(TUNED, tuning=Tuning(trials=8, later=["demo", "slowmo"]))
-    assert "The search spaces of demo and slowmo are later ones than those of the other" in later.sentence
+    assert "The search spaces of demo and slowmo were declared later than those of the other" in later.sentence
     assert "later ones" not in TUNED.sentence

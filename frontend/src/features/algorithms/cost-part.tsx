@@ -44,9 +44,9 @@ export function CostPart({ algorithm, sentence, prices, network: key, choose }: 
         <>
           <p className={screen.intro}>
             Per local step, mean of many, with the default parameters and the weights of LeNet (
-            {formatBytes(LENET)}): computed from what the method declares and tests verify, not measured. All
-            are sent on this network: A is {formatSeconds(network.latency)} a message, B{" "}
-            {formatNumber(network.seconds_per_byte * 1e9)} ns a byte.{" "}
+            {formatBytes(LENET)}): computed from what the algorithm declares and tests verify, not measured.
+            On this network a message takes {formatSeconds(network.latency)}, and{" "}
+            {formatNumber(network.seconds_per_byte * 1e9)} ns for each byte.{" "}
             {hidingOf(rows.map(([, price]) => price))}
           </p>
           <NativeSelect

@@ -37,7 +37,7 @@ export function Measured({ calibration }: { calibration: Calibration }) {
           <Fact name="MPI">{versions.mpi ?? "unknown"}</Fact>
           <Fact name="Start-up">{`${formatSeconds(start.seconds)} ± ${formatSeconds(start.error)}`}</Fact>
         </dl>
-        <p className={styles.meaning}>Times are medians; after ± stands one standard error.</p>
+        <p className={styles.meaning}>Times are medians ± one standard error.</p>
       </Section>
       {messages.length > 0 && (
         <Section title="Messages">

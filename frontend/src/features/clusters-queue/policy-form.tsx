@@ -22,7 +22,7 @@ const ORDERS: Record<Order, { label: string; meaning: string }> = {
   },
   "shortest-service": {
     label: "Shortest service first",
-    meaning: "The least predicted duration x ranks goes first, from the history of similar runs.",
+    meaning: "The least predicted duration × ranks goes first, from the history of similar runs.",
   },
 };
 

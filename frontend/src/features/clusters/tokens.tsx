@@ -66,7 +66,7 @@ function Row(props: { token: ClusterTokenView; busy: boolean; revoke: () => void
       <td>{token.label || "no label"}</td>
       <td title={formatMoment(token.created_at)}>{formatAge(token.created_at, now)}</td>
       <td title={formatMoment(token.used_at)}>{token.used_at ? formatAge(token.used_at, now) : "never"}</td>
-      <td title={token.expires_at ? "Its agent renews it before." : undefined}>
+      <td title={token.expires_at ? "Its agent renews it before it expires." : undefined}>
         {token.expires_at ? formatMoment(token.expires_at).slice(0, 10) : "never"}
       </td>
       <td>

@@ -4,7 +4,7 @@ const WORDS: Record<SpeedUp["claim"], string> = {
   baseline: "",
   faster: "faster",
   slower: "slower",
-  same: "practically same",
+  same: "practically the same",
   "not shown": "not shown",
   "at least": "faster, bound",
   "at most": "slower, bound",

@@ -152,6 +152,7 @@ function Ways({ search, look, many, epochs }: WaysProps) {
         {
           name: "close-up",
           label: "Close-up",
+          title: "The better end alone: the top of accuracies, the bottom of losses",
           on: search.y === "close",
           turn: (on) => look({ y: on ? "close" : undefined }),
         },
@@ -168,6 +169,7 @@ function Ways({ search, look, many, epochs }: WaysProps) {
         {
           name: "median",
           label: "Median",
+          title: "Median and range over the seeds, in place of mean and 95% interval",
           off,
           on: search.seeds === "median",
           turn: (on) => look({ seeds: on ? "median" : undefined }),
@@ -175,6 +177,7 @@ function Ways({ search, look, many, epochs }: WaysProps) {
         {
           name: "each-seed",
           label: "Each seed",
+          title: "A thin line for each seed",
           off,
           on: search.seeds === "each",
           turn: (on) => look({ seeds: on ? "each" : undefined }),

@@ -10,7 +10,7 @@ export interface EnergyText {
   readonly note: string;
 }
 
-const VIRTUAL = "A virtual run has no energy: that of the simulation says nothing of it.";
+const VIRTUAL = "A simulated run has no energy: what the simulation takes says nothing about it.";
 
 /** The energy of the machine of a run, for a cell. */
 export function energyText({ energy_j, energy_note, simulated }: RunSummary): EnergyText {

@@ -48,7 +48,7 @@ export function ExperimentHeader({ experiment }: { experiment: ExperimentView })
   const cancelling = experiment.cancelling || cancel.isPending || cancel.isSuccess;
   return (
     <header>
-      <Group justify="space-between" align="flex-start" gap="12px 24px">
+      <Group className={styles.head} justify="space-between" align="flex-start" gap="12px 24px">
         <Name experiment={experiment} />
         <Group gap={8}>
           {!isTerminal(experiment.state) && (

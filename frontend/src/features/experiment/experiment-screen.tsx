@@ -117,8 +117,7 @@ function Specification({ experiment }: { experiment: ExperimentView }) {
       {spaces && (
         <>
           <Text fz={13} c="dimmed" mt={16}>
-            Search spaces with which it was begun (tuning.spaces): all of its trials have them, whatever the
-            algorithms declare by then.
+            Search spaces of all of its trials (tuning.spaces), whatever the algorithms declare now.
           </Text>
           <JsonView value={spaces} label="Search spaces as JSON" />
         </>

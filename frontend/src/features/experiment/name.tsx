@@ -1,4 +1,4 @@
-import { ActionIcon, Button, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Textarea } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useLocation } from "@tanstack/react-router";
 import { type RefObject, useEffect, useRef, useState } from "react";
@@ -30,7 +30,7 @@ export function Name({ experiment }: { experiment: ExperimentView }) {
   }, [asked, navigate]);
   return (
     <div className={styles.name}>
-      <h1 className={editing ? ui.unseen : styles.title} data-testid="experiment-name">
+      <h1 className={styles.title} data-behind={editing || undefined} data-testid="experiment-name">
         <bdi>{experiment.name}</bdi>
       </h1>
       <Allowed least="researcher" of={experiment.user}>
@@ -76,7 +76,7 @@ const focusLater = (button: RefObject<HTMLButtonElement | null>) =>
   requestAnimationFrame(() => button.current?.focus());
 
 /**
- * Enter saves, Escape leaves the name as it was. While a name is on its way to the server, nothing takes it back: the field says so,
+ * In the place of the title, over what is around it, so that nothing moves. Enter saves, Escape leaves the name as it was. While a name is on its way to the server, nothing takes it back: the field says so,
  * and Escape counts if the server refuses it. A name that somebody else has given meanwhile is not replaced unasked.
  */
 function NameField({ experiment, onClose }: { experiment: ExperimentView; onClose: () => void }) {
@@ -86,7 +86,7 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
   /** It was refused, and is compared with what others have changed. */
   const [comparing, setComparing] = useState(false);
   const [tooLate, setTooLate] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
   const left = useRef(false);
   const keep = useRef(false);
   const client = useQueryClient();
@@ -147,25 +147,34 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
   return (
     <form
       className={styles.rename}
+      onKeyDown={(event) => {
+        if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
+        field.current?.focus(); // a button that is off while the name is sent hears no key
         if (saving) return;
         if (name === before.name) onClose();
         else if (name !== "") save(before);
       }}
     >
-      <TextInput
-        className={styles.renameField}
+      <Textarea
+        classNames={{ root: styles.renameField, input: styles.title }}
         aria-label="Name of this experiment"
         ref={field}
+        autosize
+        minRows={1}
+        enterKeyHint="done"
         autoComplete="off"
         value={typed}
         readOnly={saving}
         maxLength={LONGEST}
         error={name === "" ? "It needs a name." : fault}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => setTyped(event.currentTarget.value.replace(/\s*\n\s*/g, " "))}
         onKeyDown={(event) => {
-          if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
+          if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+          event.preventDefault(); // a name has no lines
+          event.currentTarget.form?.requestSubmit();
         }}
         data-testid="new-name"
       />

@@ -26,7 +26,7 @@ const NOTHING = 1e-7;
 /** What ran behind compute; nothing is said before it is known. */
 function hiddenWords(seconds: number | null): string {
   if (seconds === null) return "\u00a0";
-  return seconds > NOTHING ? `${formatSeconds(seconds)} more hidden` : "none hidden";
+  return seconds > NOTHING ? `plus ${formatSeconds(seconds)} hidden` : "none hidden";
 }
 
 /** The communication fraction, a mean over runs that have finished. */

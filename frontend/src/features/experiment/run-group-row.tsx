@@ -67,7 +67,7 @@ const CELLS: { readonly [key in RunKey]?: (props: RunGroupRowProps) => Cell } = 
   accuracy: ({ group }) => ({ content: formatPercent(group.accuracy, 2), title: MEAN }),
   test: ({ group }) => ({ content: formatPercent(group.test, 2), title: MEAN }),
   time: ({ group: { first, time, reached, reported } }) => ({
-    title: "Median of the reported runs; those that ended without the target take longer",
+    title: "Median of the reported runs; those that missed the target count as longer",
     content: (
       <>
         {formatSeconds(time)}

@@ -36,7 +36,7 @@ const ACTIONS = {
   star: { did: "starred", act: change({ starred: true }), back: change({ starred: false }) },
   unstar: { did: "no longer starred", act: change({ starred: false }), back: change({ starred: true }) },
   archive: { did: "archived", act: change({ archived: true }), back: change({ archived: false }) },
-  unarchive: { did: "back in the list", act: change({ archived: false }), back: change({ archived: true }) },
+  unarchive: { did: "unarchived", act: change({ archived: false }), back: change({ archived: true }) },
   protect: { did: "protected", act: change({ protected: true }), back: change({ protected: false }) },
   unprotect: {
     did: "no longer protected",

@@ -51,8 +51,7 @@ export function FoundRunsScreen() {
         <ViewsMenu />
       </Group>
       <p className={`${screen.intro} ${styles.intro}`}>
-        Of all experiments, trials of searches among them: a filter with <code>reported</code> leaves these
-        out.
+        Of all experiments, including trials; the filter <code>reported</code> leaves trials out.
       </p>
       <FilterField
         of="runs"

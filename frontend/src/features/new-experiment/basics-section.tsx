@@ -114,7 +114,7 @@ export function BudgetSection({ workloads }: { workloads: readonly WorkloadView[
         <div className={styles.grid}>
           <ChoiceField
             path={["target", "metric"]}
-            label="Target of"
+            label="Target metric"
             description="Of the center, on the validation part. The test part is scored once, at the end"
             fallback="validation_accuracy"
             choices={METRICS}

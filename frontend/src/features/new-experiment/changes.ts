@@ -52,7 +52,7 @@ export function changesOf(before: Json, after: Json): Change[] {
       const [was, is] = [old.get(name), now.get(name)];
       if (was && is) return compared(was, is, [name]);
       const place = `${list.slice(0, -1)} ${name}`;
-      return [{ place, before: was && "there", after: is && "there" }];
+      return [{ place, before: was && "included", after: is ? "added" : "removed" }];
     });
   });
   return [...compared(without(before), without(after), []), ...lists];

@@ -17,7 +17,7 @@ export function DevicesField({ index, virtual }: { index: number; virtual: boole
       label={virtual ? "Devices" : "Kinds of workers"}
       description={
         virtual
-          ? "Assumed profiles, such as 2 v100, cpu-28 (also k80, h100), or hogwild-cpu:8 for 8 threads; empty: as above"
+          ? "Assumed profiles, such as 2 v100, cpu-28 (also k80, h100), or hogwild-cpu:8 for 8 threads; empty: all equal"
           : "Such as hogwild-cpu:8 for 8 threads on shared weights, 2 cpu@0.5 for half the speed; empty: all equal"
       }
       error={error}

@@ -20,7 +20,7 @@ const OTHER_FIELDS = [
   [
     "host_seconds_per_byte",
     "Seconds per byte to a server",
-    "A copy between device and host; empty: as between workers",
+    "For copies between device and host; empty: as between workers",
     null,
   ],
 ] as const;

@@ -47,12 +47,13 @@ export function RunSpeeds({ clusters, onClose }: RunSpeedsProps) {
       <LoadFault what="The runs could not be loaded." query={runs} />
       {runs.data?.next_cursor && (
         <Text fz={13} c="dimmed" mt={4}>
-          The latest {MOST}. The page of an earlier run has its speeds as YAML, under “Work by worker”.
+          The latest {MOST}. The page of an earlier run has its speeds under “Work by worker”, to copy into
+          YAML.
         </Text>
       )}
       <NativeSelect
         label="Network"
-        description="A run does not tell it; like a calibrated cluster: with all else from its calibration"
+        description="A run does not record its network. That of a calibrated cluster brings its other constants along"
         mt="sm"
         data={networkChoices(clusters, network).filter(({ value }) => value !== CUSTOM)}
         value={network}

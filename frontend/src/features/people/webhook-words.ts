@@ -42,7 +42,7 @@ export function lastWords(webhook: WebhookView, now: number): string {
     ? `${webhook.last_why}, ${formatAge(webhook.last_at, now)}`
     : "nothing sent yet";
   const waiting = webhook.waiting > 0 ? `; ${webhook.waiting} waiting` : "";
-  const dropped = webhook.dropped > 0 ? `; ${webhook.dropped} dropped` : "";
+  const dropped = webhook.dropped > 0 ? `; ${webhook.dropped} discarded` : "";
   return last + waiting + dropped;
 }
 

@@ -20,7 +20,7 @@ export function FetchControls({ run, checkpoint, fetches }: FetchControlsProps) 
   const at = `at ${formatCount(checkpoint.samples)} samples`;
   if (!fetches.known)
     return fetches.error ? (
-      <ErrorPanel what="It is not known what the server has." error={fetches.error} />
+      <ErrorPanel what="What the server has of it could not be loaded." error={fetches.error} />
     ) : null;
   return (
     <div className={own.fetch} data-testid="fetch">
@@ -54,7 +54,9 @@ export function FetchControls({ run, checkpoint, fetches }: FetchControlsProps) 
         </p>
       )}
       {refused && <ErrorPanel what="The checkpoint could not be fetched." error={refused} />}
-      {fetches.notRemoved && <ErrorPanel what="It could not be removed." error={fetches.notRemoved} />}
+      {fetches.notRemoved && (
+        <ErrorPanel what="The checkpoint could not be removed." error={fetches.notRemoved} />
+      )}
     </div>
   );
 }
@@ -73,7 +75,7 @@ function Way({ fetch, at }: { fetch: FetchView; at: string }) {
         className={own.bar}
         value={fetch.received}
         max={fetch.size}
-        aria-label={`Fetched of the checkpoint ${at}`}
+        aria-label={`Fetching the checkpoint ${at}`}
       />
       <Text fz={13.5} c="dimmed">
         {told}

@@ -59,8 +59,8 @@ const SHOWN = 2;
 
 function earlier(count: number): string {
   return count === 1
-    ? "an earlier one, which they replaced"
-    : `${formatCount(count)} earlier ones, which they replaced`;
+    ? "an earlier one, replaced since"
+    : `${formatCount(count)} earlier ones, replaced since`;
 }
 
 function place(one: RefusedView): string {

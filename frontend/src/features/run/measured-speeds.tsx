@@ -13,9 +13,9 @@ export function MeasuredSpeeds({ cluster }: { cluster: unknown }) {
       {shown && (
         <>
           <Text fz={13.5} c="dimmed" mt="xs">
-            Simulated workers with the measured speeds. In the form of a new experiment: Add virtual cluster,
-            With the speeds of a run. In its YAML: this, as one of its clusters; the network is the default
-            one, unless <code>like</code> names a calibrated cluster.
+            Simulated workers with the measured speeds. In the form of a new experiment, choose “Add virtual
+            cluster”, then “With the speeds of a run…”. In its YAML, this is one of the clusters; its network
+            is the default one, unless <code>like</code> names a calibrated cluster.
           </Text>
           <JsonView value={cluster} label="Virtual cluster as JSON" />
         </>

@@ -83,7 +83,7 @@ export function WorkerShares({ run, index }: { run: RunView; index: number }) {
             index={index}
             title="Utilization"
             testId="chart-utilization"
-            note="share of the time in which it computes, evaluations left out"
+            note="share of the time in which it computes, evaluations excluded"
             workers={workers}
             points={({ times, computing_over_time }) => ({ x: times, y: computing_over_time })}
             format={formatPercent}
@@ -94,7 +94,7 @@ export function WorkerShares({ run, index }: { run: RunView; index: number }) {
             index={index}
             title="Throughput"
             testId="chart-throughput"
-            note="samples per second, evaluations left out"
+            note="samples per second, evaluations excluded"
             workers={workers}
             points={({ times, throughput_over_time }) => ({ x: times, y: throughput_over_time })}
           />

@@ -1,4 +1,5 @@
 import { answers } from "@/lib/api/answers";
+import { backOff } from "./back-off";
 import { Probe } from "./probe";
 import { EVENT_KINDS, type EventKind, readEvent, type StreamEvent } from "./stream-event";
 import { concerns, type Topic } from "./topic";
@@ -16,8 +17,6 @@ export interface Source {
 }
 
 const CLOSED = 2;
-const FIRST_DELAY = 500; // ms
-const LONGEST_DELAY = 30_000; // ms
 /** Without a sign for so long, ms, a connection is taken for broken: the server sends a heartbeat every 5 s. */
 export const SILENCE = 16_000;
 /** Without a sign for so long, ms, the server is asked whether it answers: then only the connection is broken. */
@@ -28,11 +27,6 @@ export const OPENING = 2000;
 const ANSWER = 2000;
 /** On a page that listens to nothing the stream is opened after so long, ms: any other page subscribes before. */
 export const UNASKED = 3000;
-
-/** Delay before try number `failures`, ms: doubling, capped, with jitter so that tabs do not return as one. */
-export function backOff(failures: number, random: number): number {
-  return Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(failures, 10)) * (0.5 + random / 2);
-}
 
 /**
  * The one event stream of a tab. Subscriptions are in its URL, so it is opened anew when they change, after the
@@ -64,6 +58,11 @@ export class EventStream {
     private readonly reachable: () => Promise<boolean> = () => answers(ANSWER),
   ) {
     this.probe = new Probe(reachable, (again) => this.answered(again), random);
+  }
+
+  /** All that the page reads is newer than this position: what has happened since is replayed, and nothing need be read again. */
+  beginAfter(position: string): void {
+    this.position ||= position;
   }
 
   /** Listen; returns what ends it. */

@@ -19,11 +19,17 @@ const GONE = 180_000;
 const GATHER = 20; // ms in which changes of several tabs make one connection
 /** A connection that has not opened in so long, ms, may hang: a tab that wants one then gets another one. */
 const HANGING = 1000;
+/** What a tab has missed is replayed, for all tabs, if it is at most so many events; more of them, and it fetches all again. */
+const REPLAYED = 500;
 
 interface Wanted {
   readonly query: string;
   seenAt: number;
 }
+
+/** The lower one of two positions; empty: none. */
+const earlier = (one: string, other: string) =>
+  one === "" || (other !== "" && Number(other) < Number(one)) ? other : one;
 
 /** One event stream for all tabs of a browser, of what any of them wants: HTTP/1.1 allows six connections in all. */
 export class StreamHub {
@@ -32,8 +38,10 @@ export class StreamHub {
   private opened = false;
   private query: string | undefined;
   private position = "";
+  /** After which position the next connection begins, if that is not the last one seen: a tab may lack what came since. */
+  private from = "";
   private heardAt = 0;
-  /** A tab has given up what was not open yet. */
+  /** A tab has given up what was not open yet, or lacks what was sent before it came. */
   private anew = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -49,19 +57,32 @@ export class StreamHub {
   }
 
   private want(tab: Tab, query: string, after: string): void {
-    const known = this.tabs.has(tab);
     this.tabs.set(tab, { query, seenAt: Date.now() });
-    if (this.position === "") this.position = after;
-    else if (!known && after !== "" && Number(after) < Number(this.position)) {
-      // what it has missed will not be sent again
-      tab.postMessage({ type: "event", kind: "reset", data: "{}", id: this.position });
-    }
-    if (this.opened && this.union() === this.query && !this.silent()) {
+    this.catchUp(tab, after);
+    const same = this.union() === this.query;
+    if (this.opened && same && !this.anew && !this.silent()) {
       tab.postMessage({ type: "open" });
       return;
     }
+    // what it wants from now on may happen before it is asked for, and be followed by what others want
+    if (!same) this.from = earlier(this.from, this.position);
     this.anew ||= !this.opened && Date.now() - this.heardAt >= HANGING;
     this.update();
+  }
+
+  /** What a tab has read includes all up to a position, and may lack what was sent to other tabs since. */
+  private catchUp(tab: Tab, after: string): void {
+    if (after === "") return; // it will fetch all again by itself
+    const missed = Number(this.position) - Number(after);
+    if (this.position === "") {
+      this.position = after;
+      this.anew ||= this.source !== undefined; // that begins nobody knows where
+    } else if (missed > REPLAYED) {
+      tab.postMessage({ type: "event", kind: "reset", data: "{}", id: this.position });
+    } else if (missed > 0) {
+      this.from = earlier(this.from, after);
+      this.anew = true;
+    }
   }
 
   private leave(tab: Tab): void {
@@ -108,10 +129,12 @@ export class StreamHub {
     this.source = undefined;
     this.opened = false;
     this.anew = false;
+    this.from = "";
     this.query = undefined;
   }
 
   private connect(query: string): void {
+    this.position = this.from || this.position;
     this.close();
     this.query = query;
     this.heardAt = Date.now();

@@ -58,6 +58,6 @@ export function quotaSentence(project: ProjectView): string {
     .map(({ sentence }) => sentence);
   const holds = `The project ${project.name} holds ${held.join(", and ")}`;
   return isFull(project)
-    ? `${holds}: nothing more can be put into it until experiments of it are deleted and purged, or an administrator raises its quota. What has been submitted is done to its end.`
+    ? `${holds}: nothing more can be put into it until some of its experiments are deleted and purged, or an administrator raises its quota. Submitted experiments run to their end.`
     : `${holds}. When these are used up, nothing more can be put into it.`;
 }

@@ -47,7 +47,10 @@ export const theme = createTheme({
     // The first item has the focus, not an empty element before it, which is no item of the menu.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     // What holds it is as wide as the window, but would begin where the page's content does.
-    Modal: { defaultProps: { closeButtonProps: { "aria-label": "Close" } }, styles: { inner: { left: 0 } } },
+    Modal: {
+      defaultProps: { closeButtonProps: { "aria-label": "Close" } },
+      styles: { inner: { left: 0 }, title: { fontWeight: 600 } }, // no less than the labels below it
+    },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
     Pill: { styles: { root: { height: 24, maxWidth: "100%" }, remove: { minWidth: 24, minHeight: 24 } } },
     Radio: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },
