@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hooke.comparison.verdict import Verdict, compare
+from hooke.comparison.wording import listed
 
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
@@ -95,6 +96,8 @@ def dispatch(costs: dispatching.Costs) -> str:
     )
     if "share-each" in costs:
         shares += f"; {costs['share-each']:.2%} of a step of 1 batch if each is asked for (`at_once: 0`)"
+    if few := [n for n in dispatching.FEW if f"few-{n}" in costs]:
+        shares += _where_merges_are_frequent(costs, few)
     real = ""
     if "request" in costs:
         busy = dispatching.WORKERS * costs["request"] / dispatching.STEP
@@ -114,6 +117,16 @@ def dispatch(costs: dispatching.Costs) -> str:
         f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
         "CPU; virtual time charges them nothing). Size, range and account of one step take "
         f"{1e6 * costs['decision']:.1f} us of the server's processor (measured){real}"
+    )
+
+
+def _where_merges_are_frequent(costs: dispatching.Costs, few: Sequence[int]) -> str:
+    whole, merges = ([costs[f"few-{n}"][part] for n in few] for part in (0, 1))
+    others = [a - b for a, b in zip(whole, merges, strict=True)]
+    told, handing = (listed([f"{each:.2%}" for each in shares]) for shares in (whole, others))
+    return (
+        f"; with {listed(list(map(str, few)))} updates of a worker between two merges {told}, {handing} without "
+        "the requests at which a merge is due, which no way of handing out work would save"
     )
 
 

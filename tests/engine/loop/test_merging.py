@@ -300,6 +300,32 @@ def test_by_default_workers_ask_less_and_none_is_waited_for_longer(tmp_path, spe
     assert clocks[1] < clocks[0] + 4 * 8e-3 / min(speeds), "four merges"
 
 
+@pytest.mark.parametrize(("part", "granted"), [(2, [1, 1]), (3, [2, 1]), (4, [3, 1]), (8, [4, 2, 1, 1])])
+def test_a_short_part_is_granted_but_for_its_last_update_whoever_asks_first(part, granted, monkeypatch):
+    """By hand, of four equal workers: after a merge each is granted as much as the others.
+
+    What is left when the last of them asks is a fraction of what the first one found.
+    """
+    ranges, handed, rescale = [], Shares.handed, Shares.rescale
+
+    def noting(shares, worker, batches, updates=1):
+        ranges[-1][worker].append(batches)
+        handed(shares, worker, batches, updates)
+
+    def merging(shares):
+        ranges.append([[] for _ in range(4)])
+        rescale(shares)
+
+    monkeypatch.setattr(Shares, "handed", noting)
+    monkeypatch.setattr(Shares, "rescale", merging)
+    ranges.append([[] for _ in range(4)])
+    run_spec_virtual(spec("adaptive-sgd", 4, 4 * part * 8, largest=1, mega_batch=4 * part))
+    assert len(ranges) == 9
+    for each in ranges[3:7]:
+        assert [worker[0] for worker in each] == [granted[0]] * 4
+        assert sorted(each) == [granted] * 4
+
+
 @pytest.mark.parametrize("speeds", [[1, 1], [1, 0.25]])
 def test_ranges_become_shorter_towards_the_end_of_the_budget(speeds, monkeypatch):
     """Which comes long before a merge: at the end nobody computes alone for longer than two updates take.
