@@ -25,7 +25,7 @@ class AdaptiveSGD(SizedMerges):
     threshold for all i that have updated, unless all u_i are equal. No warm-up. After the end or a stop all go on
     from their own weights, each with a batch of the first merge. A reply grants ceil(s e_i) updates, a share s
     (`at_once`; 0: one) of the e_i = L w_i / (b_i sum_j w_j) that i would take of the L batches left; w_i: i's
-    since the merge before the latest. Just after a merge, where L = M, it grants at least min(3, ceil(e_i) - 1).
+    since the merge before the latest. Just after a merge at least 3, or all but one if e_i is less (L = M).
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """

@@ -109,14 +109,12 @@ class SizedMerges(Algorithm):
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
         """Reply to a worker with the batches of its next updates, at most so many, and with their size.
 
-        Ranges become shorter towards the merge, and towards the end of the budget. The first one after a merge is
-        by the worker's part of all batches until the next one, because what others were granted just before it in
-        the same round says nothing of who is faster.
+        Ranges become shorter towards the merge, and towards the end of the budget; just after a merge FEW.
         """
         size, most = shares.batches(i), min(most, self.most(r.workers))
         updates = math.ceil(self.at_once * shares.expected(i, min(shares.left, r.ungranted)) - ROUNDING)
         if self.at_once and not shares.updates[i]:
-            part = shares.expected(i, min(self.mega_batch, r.ungranted))
+            part = shares.part(i, min(self.mega_batch, r.ungranted))
             updates = max(updates, min(FEW, math.ceil(part - ROUNDING) - 1))
         updates = max(1, min(updates, most // size, LONGEST))
         granted = r.reply(i, vector, min(updates * size, most), word=size)

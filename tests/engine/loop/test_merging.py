@@ -265,6 +265,7 @@ def test_the_part_of_a_worker_is_that_of_its_batches_since_the_merge_before_the_
     assert expected(28) == [6, 1], "of 28 batches 24 and 4, as before the merge"
     shares.handed(1, 4)
     assert expected(32) == [6, 2], "what was granted since then counts, too"
+    assert [shares.part(i, 28) for i in range(2)] == [6, 1], "just after a merge it does not"
     again = Shares(2, 1, 4, 0.0, 40).kept(state.clone())
     assert [again.expected(i, 32) for i in range(2)] == [6, 2], "also after a restart"
     shares.rescale()
