@@ -11,7 +11,7 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import cells, derived, dispatching, findings, journals, panels, real, runs, shape
+from benchmarks.unequal import beside, cells, derived, dispatching, findings, journals, panels, real, runs, shape
 from benchmarks.unequal.cells import _shares
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
@@ -378,5 +378,6 @@ def test_real_runs_share_one_start(tmp_path, monkeypatch):
 
 def test_the_published_page_is_that_of_its_records():
     records = kept.read(command.DATA, run_of)
-    assert command.PAGE.read_text() == page(records, dispatching.read(command.COSTS))
+    with_cpu = beside.known(command.BESIDE)
+    assert command.PAGE.read_text() == page(records, dispatching.read(command.COSTS), with_cpu)
     assert command.CELLS.read_text() == cells.page(records)
