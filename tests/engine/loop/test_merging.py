@@ -63,7 +63,7 @@ def test_counts_become_equal_under_constant_speeds(merges, ratio):
 
 
 def test_equal_workers_keep_their_sizes(merges):
-    """Property 20: no drift; weights are 1 / n."""
+    """Property 20: no drift."""
     run_spec_virtual(spec("adaptive-sgd", workers=3, steps=240, largest=4, mega_batch=48))
     assert len(merges) >= 4
     for counts, sizes in merges[:-1]:
@@ -79,17 +79,22 @@ def test_with_equal_workers_and_single_batches_it_is_local_sgd():
 
 
 def test_weights_are_normalised_and_a_merge_of_equals_is_the_identity():
-    """Properties 22 and 25."""
-    random = np.random.default_rng(0)
+    """Properties 20, 22 and 25."""
+    import torch
+
+    random, method, equal = np.random.default_rng(0), AdaptiveSGD(center_momentum=0.7), torch.tensor([3.25, -8.0])
     for _ in range(200):
         shares = Shares(int(random.integers(1, 9)), 1, 16, 0.5)
         shares.updates = [int(n) for n in random.integers(0, 4, len(shares.updates))]
         if not any(shares.updates):
             continue
-        weights = shares.weights()
-        assert sum(weights) == pytest.approx(1, abs=1e-12)
-        assert sum(weight * 3.25 for weight in weights) == pytest.approx(3.25)
+        assert sum(shares.weights()) == pytest.approx(1, abs=1e-12)
+        c, others = equal.clone(), torch.full((2,), 100.0)
+        replicas = [equal if count else others for count in shares.updates]
+        method.merge(c, equal.clone(), replicas, shares)
+        assert c.tolist() == pytest.approx(equal.tolist(), rel=1e-6), "who has not updated has no part"
     shares = Shares(3, 1, 16, 0.5)
+    assert shares.weights() == [1 / 3] * 3
     shares.updates, shares.sizes = [2, 2, 2], [8.0, 4.0, 4.0]
     assert shares.weights() == [0.5, 0.25, 0.25], "by size, where counts are equal"
     shares.updates = [3, 1, 0]
@@ -98,7 +103,7 @@ def test_weights_are_normalised_and_a_merge_of_equals_is_the_identity():
 
 
 def test_sizes_follow_the_distance_from_the_mean_and_stay_within_bounds():
-    """Properties 16 and 24: the rate of an update is proportional to its batch by construction."""
+    """Property 16. That rates are proportional to sizes, 24, is in `test_unequal_simulated.py`."""
     shares = Shares(3, 2, 10, 0.5)
     shares.updates = [1, 4, 7]
     shares.rescale()
