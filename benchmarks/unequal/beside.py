@@ -9,7 +9,7 @@ Here a trial is a batch and a rate of the device's updates, the same for all ent
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,17 +39,21 @@ EXPONENTS = {SIZE: 1.0, ROOT: 0.5}
 """Of the batches of an update in its rate."""
 HOW = {ALONE: FASTEST, CPU: SLOWEST, SIZE: STATIC, ROOT: STATIC}
 """By name: whose algorithm and workers an entry has."""
-ABOUT = f"""\
+
+
+def about(tasks: Iterable[str]) -> str:
+    """Return what is compared, and how."""
+    every = ", ".join(f"{EVERY[task]} samples ({task})" for task in tasks)
+    return f"""\
 Above every entry has draws of its own, and their luck is larger than what the CPU adds. Here all entries have the
 same {TRIALS} trials: each batch of the device ({", ".join(map(str, BATCHES))}) with a rate of its updates in each
 third of {RANGE[0]:g} to {RANGE[1]:g}. The CPU has 1 / {RATIO} of the batch; alone the drawn rate, and beside the
 device 1 / {RATIO} of it (*rates by size*: Hogbatch as published) or 1 / {RATIO**0.5:g} (*by the square root*:
-`rate_exponent: 0.5`). The best trial of each is run with {len(SEEDS)} seeds; evaluated every
-{", ".join(f"{n} samples ({task})" for task, n in EVERY.items())}. *x*: over the device alone, by
-[the rule of verdict](../decisions/0020-one-rule-of-verdict.md) alone, corrected for two entries, in bold type if it
-tells them apart. *Limit*: throughput of both over that of the device, at the batches that each chose alone. *Sum*:
-what the ratio would be if progress added up, 1 and the seconds of the device alone over those of the CPU alone
-([model](../decisions/0158-what-a-slower-worker-can-add.md)).
+`rate_exponent: 0.5`). The best trial of each is run with {len(SEEDS)} seeds; evaluated every {every}.
+*x*: over the device alone, by [the rule of verdict](../decisions/0020-one-rule-of-verdict.md) alone, corrected for
+two entries, in bold type if it tells them apart. *Limit*: throughput of both over that of the device, at the
+batches that each chose alone. *Sum*: what the ratio would be if progress added up, 1 and the seconds of the device
+alone over those of the CPU alone ([model](../decisions/0158-what-a-slower-worker-can-add.md)).
 """
 
 
@@ -141,10 +145,16 @@ def following(records: Records, todo: Sequence[Cell]) -> Todo | None:
 
 
 def carried_out(todo: Todo) -> dict[str, Any]:
-    """Carry out a run; return its record, with the two evaluations of its curve that tell when it met the target."""
+    """Carry out a run; return its record, with the evaluations of its curve that tell when it met the target."""
     record = runs.carried_out(todo)
     record.pop("curve_samples", None)
-    return record | ({"curve": record["curve"][-2:]} if "curve" in record else {})
+    return record | ({"curve": told(record["curve"], record["seconds"])} if "curve" in record else {})
+
+
+def told(curve: Sequence[Sequence[float]], met: float | None) -> list[Sequence[float]]:
+    """Return the last evaluation before the target was met, and those that follow; the last one without it."""
+    before = sum(clock < claims.ROUNDED * met for clock, _ in curve) if met is not None else len(curve)
+    return list(curve[max(0, before - 1) :])
 
 
 def run(path: Path, todo: Sequence[Cell], minutes: float) -> None:
@@ -154,8 +164,8 @@ def run(path: Path, todo: Sequence[Cell], minutes: float) -> None:
     def keep(done: Todo, record: dict[str, Any]) -> None:
         records[done[0]] = record
         add(path, record)
-        told = record["seconds"] if not record["diverged"] else "diverged"
-        print(*(record[each] for each in ("task", "condition", "entry", "trial", "seed")), told, flush=True)
+        met = record["seconds"] if not record["diverged"] else "diverged"
+        print(*(record[each] for each in ("task", "condition", "entry", "trial", "seed")), met, flush=True)
 
     def next_ones(busy: Sequence[Todo], room: int) -> list[Todo]:
         del busy, room
@@ -199,7 +209,8 @@ def section(records: Records) -> Iterator[str]:
         return
     said = {cell: verdicts(records, cell) for cell in found}
     limits = {cell: limit(records, cell) for cell in found}
-    yield from ("", "### The same trials for the device alone and with the CPU (simulated)", "", ABOUT)
+    tasks = dict.fromkeys(task for task, _ in found)
+    yield from ("", "### The same trials for the device alone and with the CPU (simulated)", "", about(tasks))
     for entry in EXPONENTS:
         ways = [claims.WAYS.get(said[cell][entry].claim, 0) for cell in found]
         ratios = [(said[cell][entry], limits[cell]) for cell in found]
@@ -228,9 +239,9 @@ def _over_cpu(records: Records, cell: Cell) -> Verdict:
 
 def _row(records: Records, cell: Cell, said: Mapping[str, Verdict], most: float) -> tuple[str, ...]:
     device, cpu = (_seconds(records, cell, each) for each in (ALONE, CPU))
-    told = [f"{claims.marked(said[each], 1.0)}; {_seconds(records, cell, each):.3g} s" for each in EXPONENTS]
+    ratios = [f"{claims.marked(said[each], 1.0)}; {_seconds(records, cell, each):.3g} s" for each in EXPONENTS]
     alone = [f"{each:.3g} ({_chosen(records, cell, name)})" for name, each in ((ALONE, device), (CPU, cpu))]
-    return (cell[0], CONDITIONS[cell[1]].title, *alone, *told, f"{most:.2f}", f"{1 + device / cpu:.2f}")
+    return (cell[0], CONDITIONS[cell[1]].title, *alone, *ratios, f"{most:.2f}", f"{1 + device / cpu:.2f}")
 
 
 def _chosen(records: Records, cell: Cell, entry: str) -> str:

@@ -58,6 +58,14 @@ def records(seconds, task="digits", boxes=beside.BOXES):
     return found
 
 
+def test_of_a_curve_are_kept_the_evaluations_that_tell_when_the_target_was_met():
+    """The end of a run may be evaluated once more after it: two were kept, and the time had no lower bound."""
+    curve = [[0, 4.0], [1, 3.0], [2, 2.0], [3, 1.0]]
+    assert beside.told(curve, 2.0) == [[1, 3.0], [2, 2.0], [3, 1.0]]
+    assert beside.told(curve, 3.0) == curve[2:]
+    assert beside.told(curve, None) == [[3, 1.0]]
+
+
 HAND = {ALONE: 6.0, CPU: 4.0, SIZE: 3.0, ROOT: 2.0}
 
 
