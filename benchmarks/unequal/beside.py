@@ -214,11 +214,11 @@ def section(records: Records) -> Iterator[str]:
     for entry in EXPONENTS:
         ways = [claims.WAYS.get(said[cell][entry].claim, 0) for cell in found]
         ratios = [(said[cell][entry], limits[cell]) for cell in found]
-        reached = sum(each.ratio is not None and each.ratio >= most for each, most in ratios)
+        known = [(each, most) for each, most in ratios if each.low is not None and each.high is not None]
+        reached = sum(each.ratio is not None and each.ratio >= most for each, most in known)
         shown = sum(each.low is not None and each.low >= most for each, most in ratios)
         yield f"- {entry}: faster than the device alone in {ways.count(1)} of {len(found)} cells, slower in"
-        yield f"  {ways.count(-1)}; at the limit or above by the mean ratio in {reached}, by the whole interval in"
-        yield f"  {shown}."
+        yield f"  {ways.count(-1)}; by the mean ratio at the limit or above in {reached}, by the whole interval in {shown}."
     ahead = [cell for cell in found if _seconds(records, cell, CPU) < _seconds(records, cell, ALONE)]
     faster = sum(_over_cpu(records, cell).claim in ("faster", "at least") for cell in ahead)
     if ahead:
