@@ -209,16 +209,17 @@ def section(records: Records) -> Iterator[str]:
         return
     said = {cell: verdicts(records, cell) for cell in found}
     limits = {cell: limit(records, cell) for cell in found}
-    tasks = dict.fromkeys(task for task, _ in found)
+    tasks = list(dict.fromkeys(task for task, _ in found))
     yield from ("", "### The same trials for the device alone and with the CPU (simulated)", "", about(tasks))
     for entry in EXPONENTS:
         ways = [claims.WAYS.get(said[cell][entry].claim, 0) for cell in found]
         ratios = [(said[cell][entry], limits[cell]) for cell in found]
-        known = [(each, most) for each, most in ratios if each.low is not None and each.high is not None]
-        reached = sum(each.ratio is not None and each.ratio >= most for each, most in known)
+        bounded = [(each, most) for each, most in ratios if each.low is not None and each.high is not None]
+        reached = sum(each.ratio is not None and each.ratio >= most for each, most in bounded)
         shown = sum(each.low is not None and each.low >= most for each, most in ratios)
         yield f"- {entry}: faster than the device alone in {ways.count(1)} of {len(found)} cells, slower in"
-        yield f"  {ways.count(-1)}; by the mean ratio at the limit or above in {reached}, by the whole interval in {shown}."
+        yield f"  {ways.count(-1)}; by the mean ratio at the limit or above in {reached}, by the whole interval in"
+        yield f"  {shown}."
     ahead = [cell for cell in found if _seconds(records, cell, CPU) < _seconds(records, cell, ALONE)]
     faster = sum(_over_cpu(records, cell).claim in ("faster", "at least") for cell in ahead)
     if ahead:
