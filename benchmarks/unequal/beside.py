@@ -248,4 +248,3 @@ def _row(records: Records, cell: Cell, said: Mapping[str, Verdict], most: float)
 def _chosen(records: Records, cell: Cell, entry: str) -> str:
     settings = Beside(*cell, entry, best(records, cell, entry) or 0, TUNING_SEED).settings
     return f"batch {settings['batch']}, rate {settings['lr']:.2g}"
-

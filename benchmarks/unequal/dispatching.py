@@ -49,9 +49,7 @@ the former; `load`: processes that ran on the machine just before; `machine`: wh
 they were measured."""
 
 
-def document(
-    size: int, workers: int, asks: int, each: bool = False, between: int | None = None
-) -> dict[str, Any]:
+def document(size: int, workers: int, asks: int, each: bool = False, between: int | None = None) -> dict[str, Any]:
     """Return a run of Adaptive SGD in steps of `size` batches, `asks` of each worker, with the default grants.
 
     `each`: every step is asked for; `between`: batches between two merges, None: the default.
