@@ -71,9 +71,9 @@ def async_sgd(seen: Seen, p: Parameters) -> Finals:
 
 
 def hogbatch(seen: Seen, p: Parameters) -> Finals:
-    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr u. The b_i follow the counts of updates.
+    """Pull x = c; u: sum of b_i gradients at x; push u; c' = c - lr b_i^p u / b_i. The b_i follow the counts.
 
-    Where workers overwrite the center, c' = x - lr u.
+    Where workers overwrite the center it is x that the update is added to.
     """
     least = p.get("smallest_of") or (p["smallest"],)
     most = p.get("largest_of") or (p["largest"],)
@@ -92,9 +92,10 @@ def hogbatch(seen: Seen, p: Parameters) -> Finals:
                 size[i] = min(most[i % len(most)], int(np.ceil(size[i] * p["alpha"])))
         if not seen.left(i):
             continue
+        batches = min(size[i], seen.left(i))
         xs[i], pushed[i] = c, np.zeros_like(c)
-        for _ in range(min(size[i], seen.left(i))):
-            pushed[i] = pushed[i] + seen.gradient(i, c)
+        for _ in range(batches):
+            pushed[i] = pushed[i] + seen.gradient(i, c) / batches * batches ** p["rate_exponent"]
     return c, xs
 
 

@@ -173,7 +173,7 @@ SERVED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "hogbatch": (
         {"lr": 0.05, "sizes": (1, 2), "smallest": 1, "largest": 4, "alpha": 2.0},
-        {"lr": 0.02, "sizes": (1, 3), "smallest": 1, "largest": 6, "alpha": 1.5},
+        {"lr": 0.02, "sizes": (1, 3), "smallest": 1, "largest": 6, "alpha": 1.5, "rate_exponent": 0.5},
     ),
     "downpour": ({"lr": 0.05, "period": 4}, {"lr": 0.02, "period": 3, "momentum": 0.3}),
     "mdownpour": ({"lr": 0.02, "momentum": 0.6}, {"lr": 0.02, "momentum": 0.3}),

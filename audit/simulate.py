@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "rank": 2, "pull": 0.6, "anchor_momentum": 0.7,
     "gap": 1.0, "clip": None, "fragments": 4, "delay": 1, "mixing": 0.5, "fraction": 0.005,
     "b1": 0.9, "b2": 0.999, "at_once": 0.5, "predict": "none", "share": 1.0,
+    "rate_exponent": 1.0,
 }  # fmt: skip
 """Default values of parameters, from docs/algorithms.md; only DiLoCo and its relatives read the optimizer."""
 

@@ -19,7 +19,8 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
     """x_i' = x_i - lr sum of b_i gradients; after M batches c' = sum_i a_i x_i + mu (c - c_before).
 
     Who asks gets a share, at_once, rounded up, of the updates that it would take of what is left until the merge
-    or the end, if all went on as since the merge before the latest; at least one, at most 16.
+    or the end, if all went on as since the merge before the latest; at least one, at most 16. Just after a merge
+    at least 3, or all but one of its part of M if all goes on as between the two latest merges.
     """
     everyone = range(seen.workers)
     c, before, xs = seen.start, seen.start, [seen.start for _ in everyone]
@@ -37,6 +38,9 @@ def adaptive_sgd(seen: Seen, p: Parameters) -> Finals:
         most = min(most, max(p["largest"], p["mega_batch"] // seen.workers) if p["at_once"] else p["largest"])
         share = (earlier + now)[i] / (earlier + now).sum() if (earlier + now).any() else 0.0
         times = math.ceil(p["at_once"] * min(spare, unused) * share / whole - 1e-9)
+        if p["at_once"] and u[i] == 0 and earlier.any():
+            part = min(p["mega_batch"], unused) * earlier[i] / earlier.sum() / whole
+            times = max(times, min(3, math.ceil(part - 1e-9) - 1))
         times = max(1, min(times, most // whole, 16))
         open_updates[i] = split(min(times * whole, most, seen.left(i)), whole)
         taken = sum(open_updates[i])

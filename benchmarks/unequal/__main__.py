@@ -4,6 +4,7 @@
     python -m benchmarks.unequal run --real [--minutes 15]      two processes, one of them slowed down
     python -m benchmarks.unequal run --gpu [--device cpu]       a GPU and the CPU beside it; cpu: to try it out
     python -m benchmarks.unequal few                            a few of these, fixed settings: less than a minute
+    python -m benchmarks.unequal beside                         a device, the CPU beside it, with the same trials
     python -m benchmarks.unequal measure                        costs of handing out work, then publish: a minute
     python -m benchmarks.unequal publish                        write docs/results/heterogeneous*.md and data
     python -m benchmarks.unequal derive --into FOLDER           make the data of finna-50
@@ -30,7 +31,7 @@ from typing import Any
 from benchmarks.common import records
 from benchmarks.common.rounds import carry_out
 from benchmarks.evidence.store import ROOT
-from benchmarks.unequal import cells, derived, dispatching, few, for_real, planted, rates, real, runs
+from benchmarks.unequal import beside, cells, derived, dispatching, few, for_real, planted, rates, real, runs
 from benchmarks.unequal.conditions import CONDITIONS, FEW, RATES, of_kind, use
 from benchmarks.unequal.entries import SIMULATED
 from benchmarks.unequal.page import page
@@ -41,6 +42,7 @@ PAGE = ROOT / "docs" / "results" / "heterogeneous.md"
 CELLS = PAGE.with_name("heterogeneous-cells.md")
 DATA = ROOT / "docs" / "results" / "heterogeneous" / "records.jsonl"
 COSTS = DATA.with_name("dispatching.json")
+BESIDE = DATA.with_name("beside.jsonl")
 
 
 def run_all(
@@ -100,7 +102,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="benchmarks.unequal", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("do", choices=("run", "few", "measure", "publish", "derive"))
+    parser.add_argument("do", choices=("run", "few", "beside", "measure", "publish", "derive"))
     parser.add_argument("--real", action="store_true", help="processes of this machine, not virtual time")
     parser.add_argument("--gpu", action="store_true", help="a GPU and the CPU beside it, not virtual time")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="--gpu: what is worker 0")
@@ -137,6 +139,11 @@ def main() -> int:
         if options.gpu:
             print("\n".join(for_real.section(records.read(options.store, run_of, runs.drawn))))
         return 0
+    trials = options.store.with_suffix(".beside.jsonl")
+    if options.do == "beside":
+        beside.run(trials, beside.cells(options.tasks, options.conditions), options.minutes)
+        print("\n".join(beside.section(beside.known(trials))))
+        return 0
     if found := few_of(options.store):
         records.write(FEW, found)
     if (measured := options.store.with_suffix(".rates.json")).exists():
@@ -144,7 +151,11 @@ def main() -> int:
         use(rates.read(RATES))
     really = options.do == "measure"
     costs = dispatching.measure(COSTS, really) if really or not COSTS.exists() else dispatching.read(COSTS)
-    found = records.publish(PAGE, DATA, options.store, run_of, lambda known: page(known, costs), runs.drawn)
+    with_cpu = beside.known(BESIDE) | beside.known(trials)
+    records.write(BESIDE, with_cpu.values())
+    found = records.publish(
+        PAGE, DATA, options.store, run_of, lambda known: page(known, costs, with_cpu), runs.drawn
+    )
     CELLS.write_text(cells.page(found))
     from benchmarks.unequal import curves, survived  # need matplotlib, which a machine that measures may not have
 

@@ -21,10 +21,14 @@ SIZES = (1, 8)
 ASKS, TURNS, RUNS = 20, 5, 5
 TINY = {"hidden1": 2, "hidden2": 2}
 """Of the model: weights, which are sent at the end alone, shall not count."""
+NEVER = 10**6
+"""Batches between two merges of runs without any."""
 LIMIT = 0.02
 """Largest share of a step, asked for."""
 MERGES = 4
 """Of Adaptive SGD in a run, at least, with its default of batches between them."""
+FEW, OF_FEW = (1, 2, 3, 4), 12
+"""Updates of a worker between two merges where these are frequent, and merges of such a run."""
 
 STEP = COMPUTE["compute_seconds_per_sample"] * BATCH + OF_CPUS["compute_seconds_per_step"]
 """Seconds of a step of one batch on a simulated CPU."""
@@ -36,21 +40,23 @@ IDLE = 0.5
 
 Costs = Mapping[str, Any]
 """`share-N`: of a worker's step of N batches, waiting for its range; `share-each`: of a step of one batch, if each
-is asked for; `decision`: processor seconds of one; `request`, `replied`: those of a request of one of WORKERS
-workers at the server, as a whole and until the reply is sent (`coordinating`); `ask`: seconds for which a real
-worker waits in a step that is asked for, with another one and a server, the median of RUNS runs, `ask-least` and
-`ask-most` of them; `range`, ...: those of a step with the default grants, in turn with the former; `load`:
-processes that ran on the machine just before; `machine`: what it was. The last ones only if they were measured."""
+is asked for; `few-N`: of a step of one batch, with N updates of a worker between two merges, and the part of it
+that is for requests at which a merge is due; `decision`: processor seconds of one; `request`, `replied`: those of
+a request of one of WORKERS workers at the server, as a whole and until the reply is sent (`coordinating`); `ask`:
+seconds for which a real worker waits in a step that is asked for, with another one and a server, the median of
+RUNS runs, `ask-least` and `ask-most` of them; `range`, ...: those of a step with the default grants, in turn with
+the former; `load`: processes that ran on the machine just before; `machine`: what it was. The last ones only if
+they were measured."""
 
 
-def document(size: int, workers: int, asks: int, each: bool = False, merged: bool = True) -> dict[str, Any]:
+def document(size: int, workers: int, asks: int, each: bool = False, between: int | None = None) -> dict[str, Any]:
     """Return a run of Adaptive SGD in steps of `size` batches, `asks` of each worker, with the default grants.
 
-    `each`: every step is asked for; `merged`: with merges after the default number of batches.
+    `each`: every step is asked for; `between`: batches between two merges, None: the default.
     """
     parameters: dict[str, Any] = {"largest": size, "smallest": size, "scaling": 0.0}
     parameters |= {"at_once": 0.0} if each else {}
-    parameters |= {} if merged else {"mega_batch": 10**6}
+    parameters |= {} if between is None else {"mega_batch": between}
     return {
         "schema": "hooke.run/1",
         "workload": {"name": "digits-mlp", "parameters": TINY},
@@ -65,13 +71,35 @@ def document(size: int, workers: int, asks: int, each: bool = False, merged: boo
 
 
 def share(size: int, each: bool = False) -> float:
-    """Return the share of a worker's time in which it waits for messages with the next ranges of batches.
+    """Return the share of a worker's time in which it waits for messages with the next ranges of batches."""
+    from hooke.algorithms.adaptive_sgd import AdaptiveSGD
+
+    asks = ASKS if each else max(ASKS, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
+    asked, computed = counted(document(size, WORKERS, asks, each, NEVER if each else None))
+    return _share(asked, asked, computed)
+
+
+def of_few(updates: int) -> tuple[float, float]:
+    """Return it with so many updates of a worker between two merges, and the part for requests at merges.
+
+    The batches of the last merge end the run: workers deliver what they have, and ask for nothing.
+    """
+    asked, computed = counted(document(1, WORKERS, updates * OF_FEW, between=updates * WORKERS))
+    return _share(asked, asked, computed), _share(WORKERS * (OF_FEW - 1), asked, computed)
+
+
+def _share(some: int, asked: int, computed: float) -> float:
+    """Return the share of the time of all workers that so many of the requests take."""
+    return 2 * LINK["latency"] * some / (2 * LINK["latency"] * asked + computed)
+
+
+def counted(asking: dict[str, Any]) -> tuple[int, float]:
+    """Return the requests of a simulated run, and the seconds for which its workers compute.
 
     Messages are counted in a simulated run, and each takes the latency of the link, there and back: virtual time
     charges vectors, not words. Those at which a merge is due are counted, too. A server with several requests at
     once is not in it (see `decision`).
     """
-    from hooke.algorithms.adaptive_sgd import AdaptiveSGD
     from hooke.catalogue.validation import validate_run
     from hooke.catalogue.workload import workload
     from hooke.loop.train import run_spec_virtual
@@ -79,12 +107,10 @@ def share(size: int, each: bool = False) -> float:
     from benchmarks.core._objectives import Weightless
 
     constants = LINK | COMPUTE | OF_CPUS | {"compute_jitter": 0.0}
-    asks = ASKS if each else max(ASKS, MERGES * AdaptiveSGD().mega_batch // (WORKERS * size))
-    spec = validate_run(document(size, WORKERS, asks, each, not each) | {"world": "virtual", "virtual": constants})
+    spec = validate_run(asking | {"world": "virtual", "virtual": constants})
     outcomes = run_spec_virtual(spec, None, lambda: Weightless(workload("digits-mlp")(**TINY).build()))
     asked = outcomes[-1].done.step - WORKERS  # the last words of every worker ask for nothing
-    waits = 2 * LINK["latency"] * asked
-    return waits / (waits + sum(one.done.phases["compute"] for one in outcomes[:WORKERS]))
+    return asked, sum(one.done.phases["compute"] for one in outcomes[:WORKERS])
 
 
 def decision() -> float:
@@ -125,7 +151,7 @@ def ask(each: bool, asks: int = 2000) -> float:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         folder.mkdir()
-        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks, each, merged=False))))
+        (folder / "spec.json").write_text(canonical(validate_run(document(1, 2, asks, each, NEVER))))
         launch([folder], 3, Path(place) / "launcher.log", time.monotonic() + 120)
         done = [rank.done for rank in read_journals(folder, 2) if rank.done is not None]
     work = ("data", "compute", "update")
@@ -141,6 +167,7 @@ def measure(path: Path, really: bool = False) -> Costs:
     load = os.getloadavg()[0]
     found = {f"share-{size}": round(share(size), 5) for size in SIZES} | {"decision": float(f"{decision():.3g}")}
     found["share-each"] = round(share(1, each=True), 5)
+    found |= {f"few-{updates}": [round(part, 5) for part in of_few(updates)] for updates in FEW}
     server = coordinating.compared(None, WORKERS)["adaptive-sgd"]
     found |= {"request": round(1e-6 * server["whole"], 8), "replied": round(1e-6 * server["replied"], 8)}
     if really:

@@ -13,12 +13,12 @@ from benchmarks.evidence.wording import table
 from benchmarks.unequal import claims, dispatching
 from benchmarks.unequal.conditions import CONDITIONS, Kind, of_kind, seconds_of
 from benchmarks.unequal.entries import ADAPTIVE, ENTRIES, FASTEST, STATIC, entries
+from benchmarks.unequal.handing import dispatch
 from benchmarks.unequal.runs import Run, best, complete, median, results
 from benchmarks.unequal.tasks import TASKS
 
 UTILISATION, LEAST_UTILISATION = 0.9, 0.5
 """Asked of static sizes; and kept by the published lower bounds of adaptive ones, by a reading of a figure."""
-WOKEN = "../decisions/0105-one-gpu-and-the-cpu-beside-it.md"
 ALPHA = 2.0
 """Factor of Adaptive Hogbatch's sizes: its default, which is not searched."""
 
@@ -85,53 +85,6 @@ def ratio_of_updates(records: Mapping[Run, Record], cells: Sequence[Cell]) -> st
     held = sum(row <= ALPHA for row in rows.values())
     said = f"{held} of {len(rows)}; most {rows[most]:.2f} ({most.title})"
     return said + (f"; the bound of sizes is below the ratio of speeds: {'; '.join(bounded)}" if bounded else "")
-
-
-def dispatch(costs: dispatching.Costs) -> str:
-    """Return the shares of a step in which a worker waits for work."""
-    shares = ", ".join(
-        f"{costs[f'share-{size}']:.2%} of a step of {size} batch{'es' if size > 1 else ''}"
-        for size in dispatching.SIZES
-    )
-    if "share-each" in costs:
-        shares += f"; {costs['share-each']:.2%} of a step of 1 batch if each is asked for (`at_once: 0`)"
-    real = ""
-    if "request" in costs:
-        busy = dispatching.WORKERS * costs["request"] / dispatching.STEP
-        several = busy * dispatching.requests_of(costs["share-1"])
-        real = (
-            f". A request takes {1e6 * costs['request']:.0f} us of it, words included, "
-            f"{1e6 * costs['replied']:.0f} of them before the reply (measured): with {dispatching.WORKERS} "
-            f"workers and steps of {1e6 * dispatching.STEP:.0f} us the server computes for {several:.0%} of the "
-            f"time, and would have to for {busy:.0%} if each step were asked for"
-        )
-    if "ask" in costs:
-        real += f"{'. A' if real else ', a'} step of real processes (two and a server) that is asked for waits "
-        real += f"{1e6 * costs['ask']:.0f} us ({_measured(costs)})"
-    if "range" in costs:
-        real += f"; by default one waits {1e6 * costs['range']:.3g} us ({_span(costs, 'range')})"
-    return (
-        f"{shares} (messages counted, of 10 us each, there and back, beside a batch of {dispatching.BATCH} on a "
-        "CPU; virtual time charges them nothing). Size, range and account of one step take "
-        f"{1e6 * costs['decision']:.1f} us of the server's processor (measured){real}"
-    )
-
-
-def _measured(costs: dispatching.Costs) -> str:
-    """Return how a real wait was measured."""
-    if "ask-least" not in costs:
-        return (
-            "measured once, before the sender of a word woke who waits for it "
-            f"([decision 105]({WOKEN})); not measured since"
-        )
-    busy = costs["load"] > dispatching.IDLE
-    beside = f", beside other work (load {costs['load']:g})" if busy else ""
-    return f"median of {dispatching.RUNS} runs, {_span(costs, 'ask')}, {costs['machine']}{beside}"
-
-
-def _span(costs: dispatching.Costs, name: str) -> str:
-    least, most = (1e6 * costs[f"{name}-{which}"] for which in ("least", "most"))
-    return f"{least:.3g} to {most:.3g}"
 
 
 def answers(records: Mapping[Run, Record], costs: dispatching.Costs) -> Iterator[str]:
@@ -206,12 +159,15 @@ def _gained(records: Mapping[Run, Record], cells: Sequence[Cell]) -> str:
         claims.noise(records),
         [(gain(records, cell), _of_heterogeneous(records, cell)) for cell in cells],
     )
+    within = sum(each.limit <= noisy for each, _ in found)
     faster = sum(any(claims.apart(v, noisy) > 0 for v in said.values()) for _, said in found)
     reached = sum(any(v.low is not None and v.low >= each.limit for v in said.values()) for each, said in found)
     point = sum(each.ratio is not None and each.ratio >= each.limit for each, _ in found)
     return (
         f"a method is told apart as faster in {faster} of {len(cells)}; the whole interval is above the limit in "
-        f"{reached}; the median of the one that is best by its median is above it in {point}, which claims nothing"
+        f"{reached}; the median of the one that is best by its median is above it in {point}, which claims "
+        f"nothing. In {within} the limit is within the factor {noisy:.2f} that the luck of the draw alone makes "
+        "([how to read it](#how-to-read-it)): there a method that just reaches it is not told apart"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchmarks import speed
 from benchmarks.common.records import Record
 from benchmarks.evidence.wording import table
-from benchmarks.unequal import causes, choosing, claims, dispatching, findings, for_real, shape, short
+from benchmarks.unequal import beside, causes, choosing, claims, dispatching, findings, for_real, shape, short
 from benchmarks.unequal.conditions import CONDITIONS, CROSSING, MANY, SEEDS, SLOW, TRIALS, TURN, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, LEAST_RATE, MOST_RATE, SPLIT, SYNC, entries
 from benchmarks.unequal.panels import CHANGED, SURVIVED
@@ -101,8 +101,10 @@ method with a server has a third process, which takes its time from the cores of
 """
 
 
-def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
-    """Return the page."""
+def page(
+    records: Mapping[Run, Record], costs: dispatching.Costs, with_cpu: Mapping[Run, Record] | None = None
+) -> str:
+    """Return the page; `with_cpu`: the records of `beside`."""
     pairs = findings.found_in(records, "cpus", "box")
     chosen = choosing.choice(records, claims.noise(records))
     lines = [TITLE, *([chosen, ""] if chosen else []), ABOUT, *short.first(records)]
@@ -113,6 +115,7 @@ def page(records: Mapping[Run, Record], costs: dispatching.Costs) -> str:
         "### The fastest worker alone, and with the other one (simulated)",
         "",
         *findings.gains(records, pairs),
+        *beside.section(with_cpu or {}),
     ]
     lines += ["", "### The papers' findings", "", SHAPES, *shape.shapes(records)]
     if findings.found_in(records, "spread"):

@@ -11,7 +11,7 @@ from hooke.catalogue.validation import validate_run
 from benchmarks.common import records as kept
 from benchmarks.common.rounds import carry_out
 from benchmarks.unequal import __main__ as command
-from benchmarks.unequal import cells, derived, dispatching, findings, journals, panels, real, runs, shape
+from benchmarks.unequal import beside, cells, derived, dispatching, findings, journals, panels, real, runs, shape
 from benchmarks.unequal.cells import _shares
 from benchmarks.unequal.conditions import CONDITIONS, SEEDS, TRIALS, TUNING_SEED, of_kind
 from benchmarks.unequal.curves import draw
@@ -184,6 +184,9 @@ def test_what_was_asked_is_answered_by_hand():
     assert findings.dispatch(COSTS).startswith(
         "3.00% of a step of 1 batch, 0.40% of a step of 8 batches (messages counted"
     )
+    few = {f"few-{n}": [0.04 / n, 0.03 / n] for n in (1, 2)}
+    told = findings.dispatch(COSTS | few)
+    assert "; with 1 and 2 updates of a worker between two merges 4.00% and 2.00%, 1.00% and 0.50% with" in told
     half = 10 / (690 + 10)  # of 20 us there and back, for every second step
     told = findings.dispatch(COSTS | {"share-1": half, "share-each": 0.028, "request": 3e-5, "replied": 1e-5})
     assert "; 2.80% of a step of 1 batch if each is asked for (`at_once: 0`) (messages" in told
@@ -345,6 +348,9 @@ def test_dispatching_costs_a_message_there_and_back():
     assert one == pytest.approx(0.0171, abs=0.001), "by a simulation of its own: 0.60 requests for each step"
     assert eight == pytest.approx(20e-6 / (20e-6 + 50e-6 + 8 * 32 * 20e-6), rel=0.1), "each has one until a merge"
     assert dispatching.requests_of(each) == pytest.approx(1)
+    whole, merges = dispatching.of_few(4)
+    assert whole < dispatching.LIMIT, "two requests for four updates, but in the first of twelve merges"
+    assert merges == pytest.approx(11 / 12 / 4 * 20e-6 / 690e-6, rel=0.03)
     assert 0 < dispatching.decision() < 1e-3
 
 
@@ -372,5 +378,6 @@ def test_real_runs_share_one_start(tmp_path, monkeypatch):
 
 def test_the_published_page_is_that_of_its_records():
     records = kept.read(command.DATA, run_of)
-    assert command.PAGE.read_text() == page(records, dispatching.read(command.COSTS))
+    with_cpu = beside.known(command.BESIDE)
+    assert command.PAGE.read_text() == page(records, dispatching.read(command.COSTS), with_cpu)
     assert command.CELLS.read_text() == cells.page(records)

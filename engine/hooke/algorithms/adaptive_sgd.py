@@ -23,14 +23,14 @@ class AdaptiveSGD(SizedMerges):
     Readings, its text not at hand: sizes are multiples of the run's batch, b_max at first; M counts batches of the
     run. A change beyond a bound ends at it. Perturbed (off by default; published: 0.1) if |x_i| / |W| is below its
     threshold for all i that have updated, unless all u_i are equal. No warm-up. After the end or a stop all go on
-    from their own weights, each with a batch of the first merge. A reply grants ceil(s L w_i / (b_i sum_j w_j))
-    updates, a share s (`at_once`; 0: one) of what is left, L batches; w_i: i's since the merge before the latest.
+    from their own weights, each with a batch of the first merge. A reply grants ceil(s e_i) updates, a share s
+    (`at_once`; 0: one) of the e_i = L w_i / (b_i sum_j w_j) that i would take of the L batches left; w_i: i's
+    since the merge before the latest. Just after a merge at least 3, or all but one if e_i is less (L = M).
 
     Reference: Ma, Rusu and Torres 2021 (arXiv 2110.07029).
     """
 
-    family = "Stochastic gradient descent"
-    reference = "merging.adaptive_sgd"
+    family, reference = "Stochastic gradient descent", "merging.adaptive_sgd"
     limits = [Limit("sgd", ALONE, {"momentum": 0.0}, workers=(1,), exact=True, shows="P1")]
     tested_with = {"largest": 2, "mega_batch": 13, "center_momentum": 0.4}
     tested_together = [{"perturbation": 0.1, "threshold": 10.0, "at_once": 0.0}, {"largest": 1, "mega_batch": 26}]

@@ -15,16 +15,17 @@ class Hogbatch(Sized):
     """Hogbatch.
 
     worker i   x = c;  u = sum of g_i(x) over b_i batches;  push u
-    server     c' = c - lr u                        whoever comes first;   n_i' = n_i + m_i
+    server     c' = c - lr b_i^(p - 1) u            whoever comes first;   n_i' = n_i + m_i
                b_i' = max(smallest_i, b_i / alpha)  if n_i' < n_j for all others j
                b_i' = min(largest_i, b_i alpha)     if n_i' > n_j for all others j
 
     Slow workers get small batches and fast ones large batches, until all update equally often. The rate of an
-    update is proportional to its batch. With alpha = 1 sizes stay as they are. Cost per update 2 (A + |W| B).
+    update is lr b_i^p (`rate_exponent`), by default proportional to its batch. With alpha = 1 sizes stay as they
+    are. Cost per update 2 (A + |W| B).
 
     Readings: sizes are multiples of the run's batch, b_i / alpha rounded down and b_i alpha up, from those in
     `sizes`. The change u is added to a center that others have updated meanwhile (delta merge). As in the released
-    code of the paper, `merging: overwrite` makes it c' = x - lr u; what that undoes is in `lost_mass`. An update
+    code of the paper, `merging: overwrite` puts x in the place of c; what that undoes is in `lost_mass`. An update
     counts once, m_i = 1; that of a worker of kind `hogwild-cpu` beta T_i times, whatever b_i is, where T_i are its
     sub-batches, one per thread, and beta is `surviving`. All batches of an update begin at the pulled weights.
 
@@ -38,7 +39,7 @@ class Hogbatch(Sized):
         Limit("async-sgd", {"alpha": 1.0}, {"momentum": 0.0}, exact=True),
     ]
     tested_with = {"largest": 4}
-    tested_together = [{"sizes": (2,), "smallest_of": (1, 2), "largest_of": (2, 4)}]
+    tested_together = [{"sizes": (2,), "smallest_of": (1, 2), "largest_of": (2, 4), "rate_exponent": 0.5}]
     servers, coordination, pushes = 1, "parameter-server", "updates"
     may_drop = True
     deterministic = False
@@ -70,7 +71,7 @@ class Hogbatch(Sized):
                 r.request(u if filled else None, into=x).wait()
                 u.zero_()
                 left = r.granted
-            u.add_(r.gradient(joined=left < r.granted, of=left))
+            u.add_(r.gradient(joined=left < r.granted, of=left), alpha=self.weight(r.granted))
             filled, left = True, left - 1
         r.deliver(u)
         u.zero_()

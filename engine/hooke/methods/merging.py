@@ -27,8 +27,8 @@ class Shares:
         self.updates = [0] * workers
         self._taken, self._before = [0] * workers, [0] * workers
         """Batches granted since the latest merge, and between that and the one before."""
-        self._known = 0
-        """Sum of both over all workers."""
+        self._known, self._since = 0, 0
+        """Sum of both over all workers, and that of the former."""
         self.left = total
 
     def kept(self, state: Any) -> Self:
@@ -51,7 +51,8 @@ class Shares:
             parts = zip(*(sizes[part::PARTS] for part in range(PARTS)), strict=True)
             self.sizes = [first + (second + third) for first, second, third in parts]
             self._before, self._taken = ([round(n) for n in granted[at:][:workers]] for at in (0, workers))
-            self._known = sum(self._before) + sum(self._taken)
+            self._since = sum(self._taken)
+            self._known = sum(self._before) + self._since
         self._keep(range(workers))
         return self
 
@@ -72,7 +73,7 @@ class Shares:
         """Count what a worker was granted for its next updates; no batches: none follows."""
         self.left -= batches
         self._taken[worker] += batches
-        self._known += batches
+        self._known, self._since = self._known + batches, self._since + batches
         self.updates[worker] += updates if batches else 0
         self._keep([worker])
 
@@ -93,6 +94,14 @@ class Shares:
         """Return the updates that a worker would take of so many batches, if all went on as in w; 0: not known."""
         taken = self._before[worker] + self._taken[worker]
         return left * taken / (self._known * self.batches(worker)) if self._known else 0.0
+
+    def part(self, worker: int, batches: int) -> float:
+        """Return a worker's updates of so many batches, if all goes on as before the latest merge; 0: not known.
+
+        Beside `expected`: what others were granted just after a merge says nothing of who is faster.
+        """
+        known = self._known - self._since
+        return batches * self._before[worker] / (known * self.batches(worker)) if known else 0.0
 
     def equal(self) -> bool:
         """Return whether all workers have updated equally often."""
@@ -123,5 +132,5 @@ class Shares:
             self.sizes[i] = min(self._largest[i], max(float(self._smallest), size))
         self.updates = [0] * len(self.updates)
         self._before, self._taken = self._taken, [0] * len(self.updates)
-        self._known = sum(self._before)
+        self._known, self._since = sum(self._before), 0
         self._keep(range(len(self.sizes)))

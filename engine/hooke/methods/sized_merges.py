@@ -20,6 +20,8 @@ ALONE = {"largest": 1, "center_momentum": 0.0}
 """Settings at which one worker does the same as without merges."""
 LONGEST = 16
 """Updates that a reply grants at most: more would save hardly any message, and a limit of time be met later."""
+FEW = 3
+"""Updates that the first reply after a merge grants at least; all but one of a worker's part if that is less."""
 ROUNDING = 1e-9
 """By how much a whole number of updates may be exceeded before it is rounded up."""
 
@@ -52,8 +54,8 @@ class SizedMerges(Algorithm):
         ge=0,
         le=1,
         title="At once",
-        description="Share that a worker is granted at once of the updates that it would take until the merge; "
-        "0: one update.",
+        description="Share that a worker is granted at once of the updates that it would take until the merge, "
+        "just after one at least 3 or all but one; 0: one update.",
     )
     center_momentum: float = Field(
         0.9, ge=0, lt=1, title="Center momentum", description="Share of the merged model's previous change (mu)."
@@ -107,11 +109,14 @@ class SizedMerges(Algorithm):
     def hand_out(self, r: Rank, i: int, shares: Shares, most: int, vector: Vector | None = None) -> None:
         """Reply to a worker with the batches of its next updates, at most so many, and with their size.
 
-        Ranges become shorter towards the merge, and towards the end of the budget.
+        Ranges become shorter towards the merge, and towards the end of the budget; just after a merge FEW.
         """
         size, most = shares.batches(i), min(most, self.most(r.workers))
-        expected = shares.expected(i, min(shares.left, r.ungranted))
-        updates = max(1, min(math.ceil(self.at_once * expected - ROUNDING), most // size, LONGEST))
+        updates = math.ceil(self.at_once * shares.expected(i, min(shares.left, r.ungranted)) - ROUNDING)
+        if self.at_once and not shares.updates[i]:
+            part = shares.part(i, min(self.mega_batch, r.ungranted))
+            updates = max(updates, min(FEW, math.ceil(part - ROUNDING) - 1))
+        updates = max(1, min(updates, most // size, LONGEST))
         granted = r.reply(i, vector, min(updates * size, most), word=size)
         shares.handed(i, granted, math.ceil(granted / size))
 

@@ -47,6 +47,14 @@ class Sized(Algorithm):
     )
     alpha: float = Field(2.0, ge=1, le=100, title="Factor", description="Of a change of size; 1: none (static).")
 
+    rate_exponent: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        title="Rate exponent",
+        description="Of the number of batches of an update in its rate: 1 proportional, 0.5 by the square root, "
+        "0 the same for every size.",
+    )
     surviving: float = Field(
         1.0,
         gt=0,
@@ -60,6 +68,10 @@ class Sized(Algorithm):
         description="`delta`: an update is added to the center. `overwrite`: the worker's weights replace it, "
         "which undoes what others added meanwhile; those of kind hogwild-cpu add.",
     )
+
+    def weight(self, batches: int) -> float:
+        """Return the weight of each gradient of an update by so many batches: 1 with rates by their number."""
+        return float(batches) ** (self.rate_exponent - 1)
 
     def overwrites(self) -> bool:
         """Return whether updates may be undone at the server."""

@@ -110,7 +110,7 @@ class ItemObjective(WideObjective):
         self._threads = Threads(threads(place.compute))
         self._rows = RowOptimizer("sgd", (train.label_count, hidden), biased=True)
         self.notes["precision"] = "fp32"
-        self._low = False
+        self._low = self._scores_low = False
 
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""

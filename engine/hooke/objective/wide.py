@@ -75,7 +75,8 @@ class WideObjective:
         here = narrow or self.on_host
         self.device = torch.device("cpu") if here else devices.choose(place.compute, place.rank)
         self.notes = {"device": devices.name_of(self.device), "threads": str(devices.threads(place.compute))}
-        self._low = place.compute.precision == "bf16"
+        own = place.compute.precision
+        self._low, self._scores_low = own == "bf16", (place.scoring or own) == "bf16"
         self.notes["precision"] = "bf16 products, weights and sums fp32" if self._low else "fp32"
         train, test = self._labelled(train, "training"), self._labelled(test, "test")
         kept, held = divided(train, validation and self._labelled(validation, "validation"))
@@ -182,7 +183,7 @@ class WideObjective:
     def gradient(self, batch: Bags) -> float:
         """Write the gradient of the mean loss of a batch to the bound vector; return the loss."""
         _, _, w2, b2 = self._weights
-        with torch.no_grad(), self._lowered():
+        with torch.no_grad(), self._lowered(self._low):
             hidden = self.hidden_units(batch)
             chosen = self._active(batch, hidden, w2)
             ids = None if chosen.ids is None else chosen.ids.to(self.device, non_blocking=True)
@@ -256,7 +257,7 @@ class WideObjective:
         loss, right, count = 0.0, 0, 0
         further = self._metrics.scoring(self._layer, recall=part == "validation")
         size = max(1, min(256, SCORED_AT_ONCE // labels))
-        with torch.no_grad(), self._lowered():
+        with torch.no_grad(), self._lowered(self._scores_low):
             for first in range(start, stop, size):
                 batch = self._parts[part].take(np.arange(first, min(first + size, stop), dtype=np.int64))
                 hidden = hidden_units(batch, w1, b1)
@@ -295,5 +296,5 @@ class WideObjective:
         (self._computed,) = (int(n) for n in state["drawn"])
         self._layer.restore({name: value for name, value in state.items() if name != "drawn"})
 
-    def _lowered(self) -> AbstractContextManager[Any]:
-        return torch.autocast(self.device.type, torch.bfloat16) if self._low else nullcontext()
+    def _lowered(self, low: bool) -> AbstractContextManager[Any]:
+        return torch.autocast(self.device.type, torch.bfloat16) if low else nullcontext()

@@ -120,7 +120,7 @@ def resized(i, size, count, alpha, limits):
     return size
 
 
-def simulated(speed, workers, steps, every, *, overwrite=False, sizes=(1,), alpha=ALPHA, **limits):
+def simulated(speed, workers, steps, every, *, overwrite=False, sizes=(1,), alpha=ALPHA, exponent=1.0, **limits):
     """Return the first center after every `every` batches and its time, and what was undone over what was added.
 
     `speed(worker, seconds)`: of a gradient that begins then. `steps`: batches of the budget; once a grant would
@@ -137,10 +137,11 @@ def simulated(speed, workers, steps, every, *, overwrite=False, sizes=(1,), alph
         now, _, i = heapq.heappop(arrivals)
         if pushed[i] is not None:
             done += bring[i]
-            mass += np.abs(RATE * pushed[i]).sum()
+            rate = RATE * bring[i] ** exponent
+            mass += np.abs(rate * pushed[i]).sum()
             if overwrite:
                 undone, c = undone + c - pulled[i], pulled[i]
-            c = c - RATE * pushed[i]
+            c = c - rate * pushed[i]
             count[i] += 1
             size[i] = resized(i, size[i], count, alpha, limits)
         if done // every > len(found):
@@ -155,7 +156,7 @@ def simulated(speed, workers, steps, every, *, overwrite=False, sizes=(1,), alph
         own[i] += range(following, following + bring[i])
         following += bring[i]
         pulled[i] = c
-        pushed[i] = sum(gradient(c, sequence._items(own[i].pop(0))) for _ in range(bring[i]))
+        pushed[i] = sum(gradient(c, sequence._items(own[i].pop(0))) for _ in range(bring[i])) / bring[i]
         for _ in range(bring[i]):
             now += BATCH * SAMPLE / speed(i, now)
         heapq.heappush(arrivals, (now, tie, i))
@@ -168,6 +169,8 @@ CASES = {
     "adaptive": ((1, 0.37, 0.61), {}),
     "a slower growth": ((1, 0.1931, 0.733, 0.4127), {"alpha": 1.5, "sizes": (2,), "smallest": 2, "largest": 11}),
     "bounds of each": ((1, 0.2137, 0.8311), {"low": (4, 1, 2), "high": (12, 1, 3), "sizes": (4, 1, 2)}),
+    "rates by the square root": ((1, 0.2901), {"sizes": (7, 2), "exponent": 0.5}),
+    "one rate": ((1, 0.37), {"sizes": (6, 1), "alpha": 1.0, "exponent": 0.0}),
     "a hundred times slower": ((1, 0.00991), {"largest": 8}),
     "alone": ((1,), {}),
 }
@@ -175,7 +178,7 @@ CASES = {
 
 def given(settings):
     """Return the parameters of the method for settings of the simulation."""
-    names = {"low": "smallest_of", "high": "largest_of"}
+    names = {"low": "smallest_of", "high": "largest_of", "exponent": "rate_exponent"}
     return {names.get(name, name): value for name, value in settings.items()}
 
 

@@ -63,7 +63,7 @@ def test_counts_become_equal_under_constant_speeds(merges, ratio):
 
 
 def test_equal_workers_keep_their_sizes(merges):
-    """Property 20: no drift; weights are 1 / n."""
+    """Property 20: no drift."""
     run_spec_virtual(spec("adaptive-sgd", workers=3, steps=240, largest=4, mega_batch=48))
     assert len(merges) >= 4
     for counts, sizes in merges[:-1]:
@@ -79,17 +79,22 @@ def test_with_equal_workers_and_single_batches_it_is_local_sgd():
 
 
 def test_weights_are_normalised_and_a_merge_of_equals_is_the_identity():
-    """Properties 22 and 25."""
-    random = np.random.default_rng(0)
+    """Properties 20, 22 and 25."""
+    import torch
+
+    random, method, equal = np.random.default_rng(0), AdaptiveSGD(center_momentum=0.7), torch.tensor([3.25, -8.0])
     for _ in range(200):
         shares = Shares(int(random.integers(1, 9)), 1, 16, 0.5)
         shares.updates = [int(n) for n in random.integers(0, 4, len(shares.updates))]
         if not any(shares.updates):
             continue
-        weights = shares.weights()
-        assert sum(weights) == pytest.approx(1, abs=1e-12)
-        assert sum(weight * 3.25 for weight in weights) == pytest.approx(3.25)
+        assert sum(shares.weights()) == pytest.approx(1, abs=1e-12)
+        c, others = equal.clone(), torch.full((2,), 100.0)
+        replicas = [equal if count else others for count in shares.updates]
+        method.merge(c, equal.clone(), replicas, shares)
+        assert c.tolist() == pytest.approx(equal.tolist(), rel=1e-6), "who has not updated has no part"
     shares = Shares(3, 1, 16, 0.5)
+    assert shares.weights() == [1 / 3] * 3
     shares.updates, shares.sizes = [2, 2, 2], [8.0, 4.0, 4.0]
     assert shares.weights() == [0.5, 0.25, 0.25], "by size, where counts are equal"
     shares.updates = [3, 1, 0]
@@ -98,7 +103,7 @@ def test_weights_are_normalised_and_a_merge_of_equals_is_the_identity():
 
 
 def test_sizes_follow_the_distance_from_the_mean_and_stay_within_bounds():
-    """Properties 16 and 24: the rate of an update is proportional to its batch by construction."""
+    """Property 16. That rates are proportional to sizes, 24, is in `test_unequal_simulated.py`."""
     shares = Shares(3, 2, 10, 0.5)
     shares.updates = [1, 4, 7]
     shares.rescale()
@@ -265,6 +270,7 @@ def test_the_part_of_a_worker_is_that_of_its_batches_since_the_merge_before_the_
     assert expected(28) == [6, 1], "of 28 batches 24 and 4, as before the merge"
     shares.handed(1, 4)
     assert expected(32) == [6, 2], "what was granted since then counts, too"
+    assert [shares.part(i, 28) for i in range(2)] == [6, 1], "just after a merge it does not"
     again = Shares(2, 1, 4, 0.0, 40).kept(state.clone())
     assert [again.expected(i, 32) for i in range(2)] == [6, 2], "also after a restart"
     shares.rescale()
@@ -298,6 +304,32 @@ def test_by_default_workers_ask_less_and_none_is_waited_for_longer(tmp_path, spe
         assert outcomes[-1].done.samples == 8 * 300
     assert asks[1] < 0.3 * asks[0]
     assert clocks[1] < clocks[0] + 4 * 8e-3 / min(speeds), "four merges"
+
+
+@pytest.mark.parametrize(("part", "granted"), [(2, [1, 1]), (3, [2, 1]), (4, [3, 1])])
+def test_a_short_part_is_granted_but_for_its_last_update_whoever_asks_first(part, granted, monkeypatch):
+    """By hand, of four equal workers: after a merge each is granted as much as the others.
+
+    What is left when the last of them asks is a fraction of what the first one found.
+    """
+    ranges, handed, rescale = [], Shares.handed, Shares.rescale
+
+    def noting(shares, worker, batches, updates=1):
+        ranges[-1][worker].append(batches)
+        handed(shares, worker, batches, updates)
+
+    def merging(shares):
+        ranges.append([[] for _ in range(4)])
+        rescale(shares)
+
+    monkeypatch.setattr(Shares, "handed", noting)
+    monkeypatch.setattr(Shares, "rescale", merging)
+    ranges.append([[] for _ in range(4)])
+    run_spec_virtual(spec("adaptive-sgd", 4, 4 * part * 8, largest=1, mega_batch=4 * part))
+    assert len(ranges) == 9
+    for each in ranges[3:7]:
+        assert [worker[0] for worker in each] == [granted[0]] * 4
+        assert sorted(each) == [granted] * 4
 
 
 @pytest.mark.parametrize("speeds", [[1, 1], [1, 0.25]])

@@ -94,7 +94,12 @@ def test_a_group_has_changes_and_stragglers_of_its_own():
     assert DeviceGroup(**plain).model_dump(mode="json") == plain, "documents without keep their fingerprint"
 
 
-def test_kinds_of_another_precision_compute_in_it_and_score_in_that_of_the_run():
+WIDE = {"labels": 60, "features": 90, "items": 400, "hidden": 8, "output": "full"}
+TRAINED = {"digits-mlp": {"hidden1": 8, "hidden2": 8}, "xmlc-mlp": WIDE}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_kinds_of_another_precision_compute_in_it_and_score_in_that_of_the_run(name):
     """Without an exchange each worker does what it does among workers of its own precision, bit for bit.
 
     A score was that of no model: each worker scored its share of the items in its own precision.
@@ -104,12 +109,13 @@ def test_kinds_of_another_precision_compute_in_it_and_score_in_that_of_the_run()
         kinds = [{"kind": "cpu"} | ({"precision": each} if each else {}) for each in precisions]
         document = spec("local-sgd", devices=kinds).model_dump(mode="json", by_alias=True)
         document["algorithm"]["parameters"] = {"period": 100}
+        document["workload"] = {"name": name, "parameters": TRAINED[name]}
         return run_spec_virtual(validate_run(document))
 
     mixed, full, half = ran(None, "bf16"), ran(None, None), ran("bf16", "bf16")
     assert mixed[0].weights.tobytes() == full[0].weights.tobytes()
     assert mixed[1].weights.tobytes() == half[1].weights.tobytes() != full[1].weights.tobytes()
-    alone = workload("digits-mlp")(hidden1=8, hidden2=8).build()
+    alone = workload(name)(**TRAINED[name]).build()
     score = alone.evaluate(torch.from_numpy(mixed[0].center), 0, alone.validation_size)
     assert mixed[0].evaluations[-1].loss == pytest.approx(score.loss_sum / score.count, rel=1e-6)
 

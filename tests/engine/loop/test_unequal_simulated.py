@@ -126,8 +126,11 @@ def adaptive(speeds, merges, *, lr, largest, smallest, scaling, mega_batch, cent
         nonlocal left, events
         own = int(np.floor(size[i] + 0.5))
         share = (spent[-2][i] + spent[-1][i]) / max(1, sum(spent[-2]) + sum(spent[-1]))
-        part = at_once * left * share / own
-        several = min(int(np.ceil(part - 1e-9)), min(most, max(largest, mega_batch // len(speeds))) // own, 16)
+        several = int(np.ceil(at_once * left * share / own - 1e-9))
+        if at_once and not count[i]:  # the first since the merge
+            part = mega_batch * spent[-2][i] / (max(1, sum(spent[-2])) * own)
+            several = max(several, min(3, int(np.ceil(part - 1e-9)) - 1))
+        several = min(several, min(most, max(largest, mega_batch // len(speeds))) // own, 16)
         batches = several * own if several > 1 else min(own, most)
         left -= batches
         spent[-1][i] += batches

@@ -240,6 +240,21 @@ def test_low_precision_is_near(data):
     assert 1e-6 < off < 2e-2
 
 
+def test_scores_are_in_the_precision_that_they_are_asked_in(data):
+    """Whatever that of the gradients is: with bits of those who compute in it."""
+
+    def scores(**how):
+        objective = made(data, Full(), place=Place(Compute(precision=how["own"]), scoring=how.get("scoring")))
+        weights, gradient = bound(objective)
+        objective.gradient(objective.pick(np.arange(20)))
+        return objective.evaluate(weights, 0, 30).loss_sum, gradient.numpy().tobytes()
+
+    full, half = scores(own="fp32"), scores(own="bf16")
+    assert full[0] == pytest.approx(half[0], rel=1e-2) and full[0] != half[0]
+    assert scores(own="bf16", scoring="fp32") == (full[0], half[1])
+    assert scores(own="fp32", scoring="bf16") == (half[0], full[1])
+
+
 # -- sets of items, and hash tables ------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ def adaptive(run: Observed) -> End:
     for i in run.served:
         if granted[i]:
             update = sum(run.gradient(i, done[i] + k, at[i]) for k in range(granted[i]))
+            update = update / granted[i] * granted[i] ** v["rate_exponent"]  # of the mean gradient
             done[i] += granted[i]
             center = (at[i] if v["merging"] == "overwrite" else center) - v["lr"] * update
             count[i] += 1

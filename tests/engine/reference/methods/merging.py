@@ -23,7 +23,12 @@ def adaptive_sgd(run: Observed) -> End:
         to_come = min(left, budget - int(np.sum(handed)))
         share = to_come * recent[i] / (recent.sum() * batches[i]) if recent.any() else 0
         bound = max(v["largest"], v["mega_batch"] // workers)
-        several = min(int(np.ceil(v["at_once"] * share - 1e-9)), min(most, bound) // batches[i], 16)
+        several = int(np.ceil(v["at_once"] * share - 1e-9))
+        if v["at_once"] and len(handed) > 1 and count[i] == 0:  # the first since the merge
+            of_all = handed[-2][i] / (sum(handed[-2]) * batches[i])
+            whole = min(v["mega_batch"], budget - int(np.sum(handed))) * of_all
+            several = max(several, min(3, int(np.ceil(whole - 1e-9)) - 1))
+        several = min(several, min(most, bound) // batches[i], 16)
         granted[i] = min(max(1, several) * batches[i], most, run.steps[i] - done[i])
         each[i] = batches[i]
         count[i] += -(-granted[i] // batches[i])
