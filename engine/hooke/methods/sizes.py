@@ -71,7 +71,7 @@ class Sized(Algorithm):
 
     def weight(self, batches: int) -> float:
         """Return the weight of each gradient of an update by so many batches: 1 with rates by their number."""
-        return float(batches) ** (self.rate_exponent - 1)
+        return math.pow(batches, self.rate_exponent - 1)
 
     def overwrites(self) -> bool:
         """Return whether updates may be undone at the server."""
