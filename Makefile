@@ -82,7 +82,7 @@ test: ## Check and test everything
 # Some of them look at the dashboard. Where the dashboard's own tests fail meanwhile, make says so, and ends with it.
 test-python: check-python $(DASHBOARD)
 	@$(VENV)/bin/python -m compileall -q engine/hooke api/hooke_api audit benchmarks # once, not by every worker
-	@$(VENV)/bin/python -m pytest $(or $(TESTS),--workers $(WORKERS))
+	@$(VENV)/bin/python -m pytest $(or $(TESTS),--numprocesses $(WORKERS))
 
 audit: setup ## Compare every method, in both worlds, with its equations, and check the clocks (minutes; ONLY=METHOD, DEVICE=cuda)
 	@$(VENV)/bin/python -m audit $(if $(ONLY),--only $(ONLY)) $(if $(DEVICE),--device $(DEVICE) --at-once 4)

@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import gc
-import json
+import importlib
 import os
 import re
 import shutil
@@ -16,8 +16,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
-
-from tests.workers import Workers
 
 settings.register_profile(
     "hooke",
@@ -137,6 +135,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+def import_apart(config: pytest.Config) -> None:
+    """Import the test files, each worker from another one on, so that each is compiled by one of them, not by all.
+
+    In a fresh checkout pytest rewrites every assertion of every file, and keeps the result on disk.
+    """
+    worker: dict[str, str] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // int(worker["workercount"])
+    for file in (*files[first:], *files[:first]):
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
+            importlib.import_module(".".join(file.relative_to(config.rootpath).with_suffix("").parts))
+
+
 LONG = 20_000
 """Characters of two texts from which on pytest does not compare every one of them with every other."""
 
@@ -164,6 +177,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     make much that lives for a moment, so that the collector comes less often than after every 700 objects.
     """
     gc.disable()
+    import_apart(session.config)
     try:
         return (yield)
     finally:
@@ -197,13 +211,6 @@ def _authorities_are_read_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _warm_ranks_end() -> Iterator[None]:
-    yield
-    if (used := sys.modules.get("tests.warm_ranks")) is not None:
-        used.end()
-
-
 @pytest.fixture
 def warm_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ranks that a test starts begin without imports (tests/warm_ranks.py)."""
@@ -213,39 +220,38 @@ def warm_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("general")
-    group.addoption("--workers", type=int, default=0, help="run groups of tests in so many forks of this process")
-    group.addoption("--spent", help="write the processor seconds of each test to this file, with --workers")
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Have one worker run all of a group, also its session fixtures then.
+
+    Not `--dist loadgroup`: pytest-xdist 3.8 keeps groups in an attribute of tests that pytest 9.2 does not read,
+    and runs every test by itself without a word.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path, _, test = nodeid.partition("::")
+            return group_of(config.rootpath / path, test)
+
+    config.option.loadscopereorder = False  # by what they cost, not by how many they are
+    return Groups(config, log)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Have one worker run all of a group, also its session fixtures then. None: as pytest does without workers."""
-    number = session.config.getoption("workers", 0)
-    if not number or session.config.option.collectonly or session.testsfailed:
-        return None
-    groups: dict[str, list[int]] = {}
-    for place, item in enumerate(session.items):
-        groups.setdefault(group_of(item.path, item.name), []).append(place)
-    found = Workers(session, list(groups.values()))
-    with _warm_for_all() if "engine/comm/" in groups else contextlib.nullcontext():
-        found.run(number)
-    if place := session.config.getoption("spent"):
-        Path(place).write_text(json.dumps(found.spent, indent=0))
-    return True
+def pytest_configure(config: pytest.Config) -> None:
+    """Have all workers of pytest-xdist use one process for their ranks; it starts beside the collection."""
+    several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+    if (
+        several and Path(__file__).with_name("warm_ranks.py").exists()
+    ):  # test_programs.py has a copy of this file alone
+        from tests import warm_ranks
+
+        warm_ranks.start()
 
 
-@contextlib.contextmanager
-def _warm_for_all() -> Iterator[None]:
-    """Have all workers use the same process for their ranks."""
-    from tests import warm_ranks
-
-    warm_ranks.start()
-    try:
-        yield
-    finally:
-        warm_ranks.end()
+def pytest_unconfigure() -> None:
+    if (used := sys.modules.get("tests.warm_ranks")) is not None:
+        used.end()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -37,13 +37,14 @@ PACKAGES = ("hooke.algorithms", "hooke.workloads")
 """All of whose modules a rank imports to find its own."""
 WORDS, VARIABLES = 4_096, 16_384
 """Bytes that there are for a command line, and for an environment besides that of the process."""
-_started: dict[str, tuple[int, subprocess.Popen[bytes]]] = {}
-"""By the folder of its socket, with who has started it: forks of that process use it, too, and do not end it."""
+SHARED = "TESTS_WARM_RANKS"
+"""Environment variable with the folder of its socket: what whoever has started it starts uses it, too."""
+_started: list[subprocess.Popen[bytes]] = []
 
 
 def start() -> None:
     """Start the process of which ranks are forks, unless there is one; it ends with this one."""
-    if _started or warm.FOLDER in os.environ:
+    if SHARED in os.environ:
         return
     folder = tempfile.mkdtemp(prefix="hooke-warm-")
     own = os.environ | {
@@ -53,7 +54,8 @@ def start() -> None:
         "ROOM": " " * VARIABLES,
     }
     words = [sys.executable, "-m", "tests.warm_ranks", _socket(folder), str(os.getpid()), " " * WORDS]
-    _started[folder] = os.getpid(), subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL)
+    _started.append(subprocess.Popen(words, cwd=ROOT, env=own, stdin=subprocess.DEVNULL))
+    os.environ[SHARED] = folder
 
 
 def _socket(folder: str) -> str:
@@ -63,7 +65,7 @@ def _socket(folder: str) -> str:
 def environment() -> dict[str, str]:
     """Return variables for whoever starts ranks; the process is there then."""
     start()
-    folder = next(iter(_started), "") or os.environ[warm.FOLDER]
+    folder = os.environ[SHARED]
     wait_for(Path(_socket(folder)).exists, "the process of which ranks are forks")
     before = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     return {warm.FOLDER: folder, "PYTHONPATH": os.pathsep.join(dict.fromkeys([str(INTERPRETERS), *before]))}
@@ -71,12 +73,11 @@ def environment() -> dict[str, str]:
 
 def end() -> None:
     """End the process, if this one has started it."""
-    for folder, (owner, process) in list(_started.items()):
-        if owner == os.getpid():
-            del _started[folder]
-            process.kill()
-            process.wait()
-            shutil.rmtree(folder)
+    while _started:
+        process = _started.pop()
+        process.kill()
+        process.wait()
+        shutil.rmtree(os.environ.pop(SHARED))
 
 
 def _write(first: int, behind: int, words: Iterable[str]) -> None:

@@ -19,7 +19,6 @@ from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
 from tests.waiting import LIMIT, wait_for
-from tests.workers import WORKER
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 
@@ -38,7 +37,7 @@ def sqlite_template(tmp_path_factory):
     Of several workers the first one makes it, for migrating takes longer than most tests.
     """
     own = tmp_path_factory.getbasetemp()
-    shared = (own.parent if WORKER in os.environ else own) / "template.db"
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "template.db"
     if shared.exists():
         return shared
     path = tmp_path_factory.mktemp("sqlite") / "template.db"

@@ -33,7 +33,7 @@ describe("webhooks in words", () => {
   it("say what came of the last attempt", () => {
     const last = { last_at: "2026-03-01T10:00:00Z", last_delivered: true, last_why: "status 204" };
     expect(lastWords(webhook("whk_1", last), NOW)).toBe("status 204, 2 h ago");
-    expect(lastWords(webhook("whk_1", { dropped: 4 }), NOW)).toBe("nothing sent yet; 4 dropped");
+    expect(lastWords(webhook("whk_1", { dropped: 4 }), NOW)).toBe("nothing sent yet; 4 discarded");
   });
 
   it.each([

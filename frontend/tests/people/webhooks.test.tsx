@@ -91,7 +91,7 @@ describe("the webhooks", () => {
     const gone = "the receiver answered with status 410: it wants nothing more";
     open([webhook("whk_1", failed), webhook("whk_2", { active: false, off_why: gone })]);
     const first = await row("whk_1");
-    expect(first.getByText("status 500, just now; 3 waiting; 2 dropped")).toBeVisible();
+    expect(first.getByText("status 500, just now; 3 waiting; 2 discarded")).toBeVisible();
     expect(first.getByText("on, failing")).toBeVisible();
     expect(first.getByText("run failed; experiment failed")).toBeVisible();
     const second = await row("whk_2");

@@ -42,8 +42,8 @@ export function lastWords(webhook: WebhookView, now: number): string {
     ? `${webhook.last_why}, ${formatAge(webhook.last_at, now)}`
     : "nothing sent yet";
   const waiting = webhook.waiting > 0 ? `; ${webhook.waiting} waiting` : "";
-  const dropped = webhook.dropped > 0 ? `; ${webhook.dropped} discarded` : "";
-  return last + waiting + dropped;
+  const discarded = webhook.dropped > 0 ? `; ${webhook.dropped} discarded` : "";
+  return last + waiting + discarded;
 }
 
 /** Why the form does not send an address, as far as a browser can tell; undefined: the server decides. */

@@ -4,6 +4,7 @@ import { formatBytes, formatCount } from "@/lib/format/numbers";
 import { formatMoment } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { ErrorPanel } from "@/lib/ui/error-panel";
+import { LoadFault } from "@/lib/ui/load-fault";
 import own from "./files.module.css";
 import { type Fetches, isOpen } from "./use-fetches";
 
@@ -19,9 +20,7 @@ export function FetchControls({ run, checkpoint, fetches }: FetchControlsProps) 
   const refused = fetches.refused(checkpoint);
   const at = `at ${formatCount(checkpoint.samples)} samples`;
   if (!fetches.known)
-    return fetches.error ? (
-      <ErrorPanel what="What the server has of it could not be loaded." error={fetches.error} />
-    ) : null;
+    return <LoadFault what="What the server has of it could not be loaded." query={fetches.list} />;
   return (
     <div className={own.fetch} data-testid="fetch">
       {fetch && isOpen(fetch) && <Way fetch={fetch} at={at} />}

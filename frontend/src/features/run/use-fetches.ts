@@ -23,8 +23,7 @@ export function useFetches(id: string) {
   const remove = useMutation({ ...deleteFetchMutation(), onSettled });
   return {
     known: list.isSuccess,
-    /** Of the list itself. */
-    error: list.error,
+    list,
     of: (one: CheckpointView): FetchView | undefined =>
       list.data?.items.find((each) => each.attempt === one.attempt && each.samples === folderOf(one)),
     ask: (one: CheckpointView) =>
