@@ -241,9 +241,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def pytest_configure(config: pytest.Config) -> None:
     """Have all workers of pytest-xdist use one process for their ranks; it starts beside the collection."""
     several = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
-    if (
-        several and Path(__file__).with_name("warm_ranks.py").exists()
-    ):  # test_programs.py has a copy of this file alone
+    whole = Path(__file__).with_name("warm_ranks.py").exists()  # test_programs.py copies this file alone
+    if several and whole:
         from tests import warm_ranks
 
         warm_ranks.start()
