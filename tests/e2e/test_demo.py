@@ -149,7 +149,7 @@ def test_a_file_that_is_no_experiment_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(StartError, match="is not an experiment"):
         Demonstration.of(path)
-    with pytest.raises(StartError, match="cannot be read"):
+    with pytest.raises(StartError, match=r"absent\.yaml: No such file"):
         Demonstration.of(tmp_path / "absent.yaml")
 
 

@@ -121,7 +121,7 @@ def test_spaces_that_are_later_or_given_are_told_below_a_board(service):
     (board,) = service.get("/leaderboard")["boards"]
     told = board["workloads"][0]["by_hand"]
     assert "Searched in spaces that the specification gives for an algorithm: sync (sync-sgd)." in told
-    assert "The search spaces of local-sgd are later ones" in told
+    assert "The search spaces of local-sgd were declared later" in told
 
 
 def test_trials_of_another_sampler_are_another_tuning():

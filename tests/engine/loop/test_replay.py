@@ -129,7 +129,7 @@ def test_runs_that_cannot_be_replayed_are_refused(played, tmp_path):
     play_virtual(stopped, tmp_path / "stopped")
     with pytest.raises(LaunchError, match="ended early"):
         read_order(tmp_path / "stopped")
-    with pytest.raises(LaunchError, match="no run to replay"):
+    with pytest.raises(LaunchError, match="holds no run: spec.json"):
         read_order(tmp_path)
 
 
