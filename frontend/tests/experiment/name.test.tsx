@@ -160,17 +160,20 @@ describe("the name of an experiment", () => {
     await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
   });
 
-  it.each([{ isComposing: true }, { keyCode: 229 }])("is not sent by a key of an input method: %o", async (composed) => {
-    const { user, idle } = await open();
-    await user.click(screen.getByTestId("rename"));
-    await field();
-    await user.keyboard("数字");
-    fireEvent.keyDown(await field(), { key: "Enter", ...composed });
-    fireEvent.keyDown(await field(), { key: "Escape", ...composed });
-    await idle();
-    expect(await field()).toHaveValue("数字");
-    expect(asked()).toEqual([]);
-  });
+  it.each([{ isComposing: true }, { keyCode: 229 }])(
+    "is not sent by a key of an input method: %o",
+    async (composed) => {
+      const { user, idle } = await open();
+      await user.click(screen.getByTestId("rename"));
+      await field();
+      await user.keyboard("数字");
+      fireEvent.keyDown(await field(), { key: "Enter", ...composed });
+      fireEvent.keyDown(await field(), { key: "Escape", ...composed });
+      await idle();
+      expect(await field()).toHaveValue("数字");
+      expect(asked()).toEqual([]);
+    },
+  );
 
   it("has no lines", async () => {
     const { user } = await open();
