@@ -187,6 +187,23 @@ describe("an outage", () => {
     expect(opened).toHaveLength(2);
   });
 
+  it("after which the server has less is followed by all, also where a new page comes before the connection", async () => {
+    const first = tab({}, undefined, "100");
+    await settle();
+    last().opens();
+    last().sends("heartbeat", {}, "100");
+    await settle();
+    last().breaks(false); // a backup is restored
+    const later = tab({}, undefined, "80");
+    await settle();
+    expect(opened).toHaveLength(1); // the browser asks by itself, after 100
+    last().opens();
+    last().sends("reset", {}, "80");
+    await settle();
+    expect(first.heard).toEqual(["reset"]);
+    expect(later.heard).toContain("reset");
+  });
+
   it("whose connection hangs is over with one new one once the server answers, however many tabs there are", async () => {
     const answering = () => Promise.resolve(true);
     const all = [tab({}, answering), tab({ run: "r1" }, answering)];

@@ -1,4 +1,4 @@
-import { screen, waitFor } from "@testing-library/react";
+import { fireEvent, screen, waitFor } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import { frame } from "../support/app";
 import { experiment } from "../support/fixtures/experiment";
@@ -159,6 +159,21 @@ describe("the name of an experiment", () => {
     refuse(new Refusal(503, "Later."));
     await waitFor(() => expect(screen.queryByTestId("new-name")).toBeNull());
   });
+
+  it.each([{ isComposing: true }, { keyCode: 229 }])(
+    "is not sent by a key of an input method: %o",
+    async (composed) => {
+      const { user, idle } = await open();
+      await user.click(screen.getByTestId("rename"));
+      await field();
+      await user.keyboard("数字");
+      fireEvent.keyDown(await field(), { key: "Enter", ...composed });
+      fireEvent.keyDown(await field(), { key: "Escape", ...composed });
+      await idle();
+      expect(await field()).toHaveValue("数字");
+      expect(asked()).toEqual([]);
+    },
+  );
 
   it("has no lines", async () => {
     const { user } = await open();

@@ -9,6 +9,7 @@ import { isolatedParts } from "@/lib/format/right-to-left";
 import { useChange } from "@/lib/keeping/use-change";
 import { Allowed } from "@/lib/people/allowed";
 import { useRefusal } from "@/lib/people/use-me";
+import { isComposing } from "@/lib/ui/composing";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 
@@ -148,7 +149,7 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
     <form
       className={styles.rename}
       onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
+        if (event.key === "Escape" && !isComposing(event)) leave();
       }}
       onSubmit={(event) => {
         event.preventDefault();
@@ -172,7 +173,7 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         error={name === "" ? "It needs a name." : fault}
         onChange={(event) => setTyped(event.currentTarget.value.replace(/\s*\n\s*/g, " "))}
         onKeyDown={(event) => {
-          if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+          if (event.key !== "Enter" || isComposing(event)) return;
           event.preventDefault(); // a name has no lines
           event.currentTarget.form?.requestSubmit();
         }}

@@ -1,5 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { isComposing } from "@/lib/ui/composing";
 import type { Deed } from "./deeds";
 import type { Entry } from "./entries";
 import styles from "./palette.module.css";
@@ -42,7 +43,7 @@ export function Finder({
     if (elsewhere) document.getElementById("content")?.focus({ preventScroll: true });
   };
   const press = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") close();
     const step = STEPS[event.key];
     if (step !== undefined && entries.length > 0) {

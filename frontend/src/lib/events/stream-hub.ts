@@ -77,7 +77,8 @@ export class StreamHub {
     if (this.position === "") {
       this.position = after;
       this.anew ||= this.source !== undefined; // that begins nobody knows where
-    } else if (missed > REPLAYED) {
+    } else if (missed > REPLAYED || (missed > 0 && !this.opened)) {
+      // or what answers next may be restored, and say reset to the others if it is asked for what they have seen
       tab.postMessage({ type: "event", kind: "reset", data: "{}", id: this.position });
     } else if (missed > 0) {
       this.from = earlier(this.from, after);

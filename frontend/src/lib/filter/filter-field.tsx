@@ -4,6 +4,7 @@ import { useRouter } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { patiently } from "@/lib/api/patiently";
 import { listFilterFields } from "@/lib/client/sdk.gen";
+import { isComposing } from "@/lib/ui/composing";
 import { fetchLater } from "@/lib/ui/lazily";
 import type { Completion, Proposal } from "./completion";
 import styles from "./filter-field.module.css";
@@ -105,7 +106,7 @@ export function FilterField({ of = "experiments", filter, error, onChange }: Fil
     });
   };
   const press = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing) return;
+    if (isComposing(event)) return;
     const step = STEPS[event.key];
     if (step !== undefined && proposals.length > 0) {
       event.preventDefault(); // the caret stays
