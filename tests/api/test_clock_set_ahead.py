@@ -142,6 +142,37 @@ def test_a_host_whose_clock_is_wrong_at_each_start_keeps_nothing_for_longer(serv
 
 
 @ONE_KIND
+@pytest.mark.parametrize("off", [HOUR, 30 * DAY])
+def test_what_is_deleted_before_the_host_has_asked_for_the_time_can_be_restored_for_as_long(
+    service, deleted, host, off
+):
+    """It was purged as soon as the clock was right: by that, its period had ended years ago."""
+    wrong = -15 * 365 * DAY
+    host[:] = ["another", 5.0]
+    set_clock(service, off + wrong)
+    second = service.submit(**ALONE)["id"]
+    with service.database.write() as session:
+        session.execute(update(Experiment).where(Experiment.id == second).values(finished_at=now()))
+    service.client.delete(f"/experiments/{second}").raise_for_status()
+    host[1] += 55.0
+    set_clock(service, 55 * timedelta(seconds=1) - wrong)
+    purge(service)
+    assert service.count(Experiment) == 2
+    host[1] += HOUR.total_seconds()
+    set_clock(service, HOUR)
+    for _ in range(2):
+        purge(service)
+        with service.database.read() as session:
+            row = session.get_one(Experiment, second)
+        assert about(row.purge_at - now(), UNDO)
+        assert about(row.deleted_at, now())
+    host[1] += UNDO.total_seconds()
+    set_clock(service, UNDO)
+    purge(service)
+    assert service.count(Experiment) == 0
+
+
+@ONE_KIND
 def test_a_restart_of_the_api_alone_counts_whole(service, deleted, host):
     """The host was running meanwhile: its clock tells that it was for so long."""
     host[1] += 6 * DAY.total_seconds()

@@ -13,7 +13,7 @@ from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import exported, imported
 from tests.api.planning.test_tuning import TUNED
 from tests.api.test_experiments import problem
-from tests.api.test_extending import THIRD, ended, extend, finish, preview
+from tests.api.test_extending import THIRD, TWO, ended, extend, finish, preview
 from tests.redefining import redefined
 
 ONCE = {"name": "local", "workers": [2], "seeds": 1}
@@ -125,6 +125,22 @@ def test_a_value_that_is_not_taken_is_refused_and_a_parameter_that_came_later_ch
     assert extend(service, experiment, seeds=1).status_code == 201
     added = specs(service, Run.seed == 2)["local"][0]["algorithm"]["parameters"]
     assert (added["period"], added["clip_norm"]) == (4, None)
+
+
+@ONE_KIND
+def test_what_runs_did_before_there_was_a_parameter_is_told_where_others_differ(service):
+    """Runs of then do not have it: `at_once` of Adaptive SGD changes what an added variant does."""
+    local, third = (each | {"algorithm": "adaptive-sgd"} for each in (TWO["variants"][1], THIRD))
+    experiment = ended(service, variants=[TWO["variants"][0], local])
+    change(service, "local", "at_once")
+    told = preview(service, experiment, variants=[third]).json()["warnings"]
+    assert "/variants/0/parameters/at_once" in [each["pointer"] for each in told]
+    extend(service, experiment, seeds=1, variants=[third]).raise_for_status()
+    finish(service)
+    runs = values(service, "at_once", Run.algorithm == "adaptive-sgd")
+    assert runs == {"local": [None, None, 0.0], "third": [runs["third"][0]] * 3}
+    said = service.get(f"/experiments/{experiment}/comparison")["extended"]
+    assert f"at_once 0.0 (local) and {runs['third'][0]} (third)" in said
 
 
 @ONE_KIND

@@ -27,6 +27,12 @@ def test_a_wrong_setting_is_told_with_its_variable(monkeypatch, name, value, sai
     assert str(caught.value).startswith(f"HOOKE_{name}={value}: {said}")
 
 
+def test_an_empty_address_of_the_database_is_none(monkeypatch, tmp_path):
+    """As in a file of variables that has all of them."""
+    monkeypatch.setenv("HOOKE_DATABASE_URL", "")
+    assert read_settings(home=tmp_path).url == f"sqlite:///{tmp_path}/hooke.db"
+
+
 def up(home, **variables):
     ended = CliRunner().invoke(app, ["up", "--home", str(home)], prog_name="hooke", env=variables)
     assert ended.exit_code == 1, ended.output

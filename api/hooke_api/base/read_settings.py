@@ -41,7 +41,7 @@ def read_settings(**given: Any) -> Settings:
 
 def _check_scheme(name: str, url: str | None, known: tuple[str, ...], example: str) -> None:
     """Raise ArgumentError unless a URL begins as it must; it is not quoted, as it may hold a password."""
-    if url is not None and url.partition("://")[0] not in known:
+    if url and url.partition("://")[0] not in known:
         raise ArgumentError(f"{name} begins with {' or '.join(f'{each}://' for each in known)}, such as {example}")
 
 

@@ -12,6 +12,7 @@ from hooke.comparison.wording import count, listed
 from hooke.spec.spaces import Space
 from hooke.spec.states import RunState
 from hooke.spec.sweeps import word
+from hooke.tuning.defaults import WITHOUT
 from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
@@ -109,7 +110,10 @@ def _of_defaults(session: Session, experiment: Experiment) -> Iterator[str]:
     mine = (Run.experiment_id == experiment.id, Run.algorithm.in_(several))
     first = select(func.min(Run.number)).where(*mine).group_by(Run.variant)
     rows = session.execute(select(Run.variant, Run.spec["algorithm"]).where(*mine, Run.number.in_(first)))
-    had: dict[str, Document] = {variant: chosen["parameters"] for variant, chosen in rows}
+    had: dict[str, Document] = {}
+    for variant, chosen in rows:
+        without = {name: value for (algorithm, name), value in WITHOUT.items() if algorithm == chosen["name"]}
+        had[variant] = {**without, **chosen["parameters"]}
     tuning = experiment.spec.get("tuning")
     for algorithm, variants in several.items():
         spaces = (tuning or {}).get("spaces", {})

@@ -32,7 +32,7 @@ def objects(
 
     settings = read_settings(home=home or Path.home() / ".hooke")
     own = settings.home / "hooke.db"
-    if settings.database_url is None and not own.is_file():
+    if not settings.database_url and not own.is_file():
         raise ArgumentError(f"there is no database {own}: --home names the folder of the instance")
     database = Database(settings.url, objects=store_of(settings))
     try:

@@ -168,8 +168,6 @@ class Planner:
                 # not while the experiment is locked: a run that ends locks its own row before
                 with self._database.write() as session:
                     _cancel_trials(session, experiment)
-            if experiment in self._failing:
-                self._tell(experiment, "")
         except Exception as error:  # any error: other experiments and the queue must go on
             self._failed(experiment, error)
             self._not_before[experiment] = time.monotonic() + self._retry_seconds
@@ -190,12 +188,16 @@ class Planner:
             self._failing[experiment] = why
 
     def _tell(self, experiment: str, why: str) -> None:
-        """Have the warnings of an experiment say why it is not planned; empty: that it is again."""
+        """Have the warnings of an experiment say why it is not planned."""
         with self._database.write() as session:
             row = session.get_one(Experiment, experiment, with_for_update={"key_share": True})
-            others = [each for each in row.warnings if not each["message"].startswith(_UNPLANNED)]
-            row.warnings = [*others, {"pointer": "/tuning", "message": why}] if why else others
+            row.warnings = [*_others(row), {"pointer": "/tuning", "message": why}]
             announce(session, "experiment", {"id": experiment}, experiment_id=experiment)
+
+
+def _others(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return the warnings of an experiment without that its plan has failed."""
+    return [each for each in experiment.warnings if not each["message"].startswith(_UNPLANNED)]
 
 
 def propose(session: Session, experiment_id: str) -> None:
@@ -217,6 +219,9 @@ def advance(session: Session, experiment_id: str) -> bool:
     if not experiment.planning:
         return True
     spec = ExperimentSpec.model_validate(experiment.spec)
+    if (others := _others(experiment)) != experiment.warnings:  # perhaps of a process before this one
+        experiment.warnings = others
+        announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
     try:
         plan = plan_of(session, spec, experiment)
         if changed := plan.changed_sources():

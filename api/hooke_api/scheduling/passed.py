@@ -4,14 +4,14 @@ Periods end by the database's clock. From look to look a leader compares it with
 jumps, and that also counts while the host sleeps. Over a restart of the host, and from one host to another, only
 the database's clock tells how long nobody has looked; of that a bounded time counts. A host without a battery
 starts with the time of its last shutdown, or years back, until it has asked for the time: for an hour after a
-start it is as late as when somebody looked last, and only then the clocks are compared.
+start nothing is over, and only then the clocks are compared. What began meanwhile, years back, begins anew then.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ SHARE = 4
 """Doubts about the clock shrink by this part of the time that passes: a server that was off for a month is not
 late for ever. Where the clock is wrong, an age of 90 days is reached after 72 at the earliest."""
 
+LONG_AGO = datetime(1900, 1, 1, tzinfo=UTC)
+"""The time on a host that may not know it yet: no period has ended by then."""
+
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 log = structlog.get_logger("hooke.clock")
@@ -47,11 +50,13 @@ class Passed:
     """What a look has found."""
 
     at: datetime
-    """The time by the database's clock; that of the look before on a host that may not know it yet."""
+    """The time by the database's clock; LONG_AGO on a host that may not know it yet."""
     jump: timedelta = timedelta()
     """By how much the clock was set ahead since the look before; negative: it was set back."""
     doubted: timedelta = timedelta()
     """By how much it may be ahead in all; negative: it was set back within AGAIN, and may be set right again."""
+    seen: datetime | None = None
+    """When the look before was, if it was at another start of a host."""
 
     @property
     def certain(self) -> datetime:
@@ -87,8 +92,10 @@ class Watch:
             return found
         with database.write() as session:
             found, _ = self._compare(session, lock=True)
-            if found.jump:
-                for each in self._deadlines:
+            for each in self._deadlines:
+                if found.seen is not None:
+                    _begin_again(session, each, found.at, found.seen)
+                if found.jump:
                     _move(session, each, found)
             boot, running = _host()
             seen = f"{boot} {running:.3f} {found.doubted.total_seconds():.3f}"
@@ -106,7 +113,7 @@ class Watch:
         (boot, running), (known, then, doubted) = _host(), row.holder.split()
         left = timedelta(seconds=float(doubted))
         if boot != known and timedelta(seconds=running) < AGAIN:
-            return Passed(min(at, row.until), doubted=left), False
+            return Passed(LONG_AGO, doubted=left), False
         gap = at - row.until
         passed = timedelta(seconds=running - float(then))
         if same := boot == known and passed >= timedelta():
@@ -119,7 +126,7 @@ class Watch:
         left = max(left - passed / SHARE, min(left, timedelta())) + jump
         if passed >= AGAIN:  # until then a host that has started years back may ask for the time
             left = max(timedelta(), left)
-        return Passed(at, jump, left), bool(jump) or not same or passed >= AGAIN
+        return Passed(at, jump, left, None if same else row.until), bool(jump) or not same or passed >= AGAIN
 
 
 def _host() -> tuple[str, float]:
@@ -133,6 +140,18 @@ def _boot() -> str:
         return _BOOT.read_text().strip()
     except OSError:  # hidden from this process: what it sees itself is certain, and nothing else
         return str(uuid4())
+
+
+def _begin_again(session: Session, deadline: Deadline, at: datetime, seen: datetime) -> None:
+    """Let periods begin now that were over at the look before, which would have ended them.
+
+    They began after it, by a clock that was years back, so they would be over now.
+    """
+    ends, began, of = deadline.ends, deadline.began, deadline.ends.class_
+    periods = select(of.id, ends, began).where(ends <= seen, ends > began).with_for_update()
+    rows = [{"id": id, ends.key: at + (end - begin), began.key: at} for id, end, begin in session.execute(periods)]
+    if rows:
+        session.execute(update(of), rows)
 
 
 def _move(session: Session, deadline: Deadline, found: Passed) -> None:

@@ -1,11 +1,14 @@
 """Who reads a bundle or a table slowly takes neither connections of the database nor memory without a limit."""
 
-from contextlib import closing
+import gc
+from contextlib import closing, suppress
+from itertools import repeat
 
 import pytest
+from hooke_api.base import few as base_few
 from hooke_api.base.errors import Unavailable
 from hooke_api.base.few import Few
-from hooke_api.exchange import portions
+from hooke_api.exchange import endpoints, portions
 from hooke_api.exchange.writing import bundle_of
 from hooke_api.storage.database import Database
 
@@ -13,6 +16,7 @@ from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import measured
 from tests.api.hands import ALONE
 from tests.api.test_experiments import problem
+from tests.waiting import wait_for
 
 
 def test_between_two_parts_of_a_bundle_no_connection_is_taken(service, monkeypatch):
@@ -45,6 +49,28 @@ def test_few_are_sent_at_a_time(service, monkeypatch, path):
         del slow
     assert problem(service.client.get(path.replace("_", "_no")), 404)
     assert service.client.get(path).status_code == 200, "what was refused does not count"
+
+
+@ONE_KIND
+def test_whoever_leaves_in_the_middle_makes_room(service, monkeypatch):
+    """What is left of the request is garbage, of which an idle server collects none for long."""
+    few, made = Few(1, "bundles"), service.submit(**ALONE)["id"]
+    monkeypatch.setitem(service.app.state._state, "bundles", few)
+    monkeypatch.setattr(base_few, "COLLECT_SECONDS", 0.0)
+    monkeypatch.setattr(endpoints, "bundle_of", lambda *_: repeat(bytes(1 << 16)))
+
+    def free():
+        with suppress(Unavailable):
+            return few.sent(lambda: iter("ab"))
+
+    gc.disable()
+    try:
+        with service.client.stream("GET", f"/experiments/{made}/bundle") as answer:
+            assert next(answer.iter_raw())
+            assert free() is None
+        wait_for(free, "room for another bundle")
+    finally:
+        gc.enable()
 
 
 @ONE_KIND

@@ -36,8 +36,9 @@ def end(supervisor, clock=1.0):
     supervisor.report("succeeded")
 
 
-def test_an_error_while_planning_is_not_the_end(service):
-    """The plan that could not be made is made later, though no other run ends."""
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_error_while_planning_is_not_the_end(service, restarted):
+    """The plan that could not be made is made later, though no other run ends, also after a restart."""
     end(before_the_last(service))
     planner = Planner(service.database, retry_seconds=0)
     with service.database.write() as session:
@@ -52,7 +53,7 @@ def test_an_error_while_planning_is_not_the_end(service):
         ]
     with service.database.write() as session:
         session.execute(update(Experiment).values(spec=spec))
-    planner.look()
+    (Planner(service.database) if restarted else planner).look()
     assert len(reported(service)) == 6
     assert warnings(service) == []
 
