@@ -19,4 +19,4 @@ def check_writable(path: Path | None, option: str) -> None:
         why = f"{path} cannot be written: {error.strerror}; choose another file"
         raise typer.BadParameter(why if path.parent.is_dir() else lost, param_hint=option) from None
     if not there:
-        path.unlink()
+        path.resolve().unlink()  # what a link leads to, not the link

@@ -123,6 +123,9 @@ def test_bad_specifications_end_with_2_and_start_nothing(hooke, refused, spec, t
     assert "--run-dir" in refused("run", spec(), "--resume").err
     assert "--save" in refused("run", spec(), "--save", tmp_path / "no" / "where.npz").err
     assert "cannot be written: Is a directory" in refused("run", spec(), "--save", tmp_path).err
+    (link := tmp_path / "link.npz").symlink_to(tmp_path / "later.npz")
+    refused("run", spec(workers=0), "--save", link)
+    assert link.is_symlink() and not link.exists()
     assert ended.out == ""
 
 
