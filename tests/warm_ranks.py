@@ -83,9 +83,10 @@ def end() -> None:
 def _write(first: int, behind: int, words: Iterable[str]) -> None:
     """Replace what /proc shows of this process between these addresses."""
     data = b"".join(os.fsencode(word) + b"\0" for word in words)
-    if len(data) <= behind - first:
-        ctypes.memset(first, 0, behind - first)
-        ctypes.memmove(first, data, len(data))
+    if len(data) > behind - first:  # nobody would find it: a test that looks for what is left would find nothing
+        raise ValueError(f"{len(data)} bytes of a rank's command or environment: WORDS and VARIABLES are too few")
+    ctypes.memset(first, 0, behind - first)
+    ctypes.memmove(first, data, len(data))
 
 
 def resemble(words: list[str], variables: dict[str, str]) -> None:
