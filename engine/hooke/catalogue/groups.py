@@ -9,10 +9,18 @@ from hooke.catalogue.offers import AlgorithmOffer
 from hooke.errors import Fault
 from hooke.spec.devices import REAL, DeviceGroup
 from hooke.spec.pointers import pointer
-from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec
+from hooke.spec.specification import ClusterChoice, Compute, ExperimentSpec, RunSpec
 
+MOST_THREADS = 1024
 RATE = "lr"
 """The parameter with the rate at which threads of a worker update the weights that they share."""
+
+
+def check_threads(compute: Compute) -> list[Fault]:
+    """Return what is wrong with the threads of a rank; the specification takes any number, as earlier ones did."""
+    if compute.threads == "group" or 1 <= compute.threads <= MOST_THREADS:
+        return []
+    return [Fault("/compute/threads", f"a rank has 1 to {MOST_THREADS:,} threads, or `group`")]
 
 
 def groups_of(cluster: ClusterChoice) -> tuple[DeviceGroup, ...]:

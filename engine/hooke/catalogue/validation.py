@@ -221,7 +221,7 @@ def check_experiment(spec: ExperimentSpec, catalogues: Catalogues | None = None)
         ]
     if spec.baseline not in names:
         faults.append(Fault("/baseline", f"no variant has this name{meant(spec.baseline, names)}"))
-    faults += [*_check_target(spec.target), *check_tuning(spec)]
+    faults += [*_check_target(spec.target), *check_tuning(spec), *groups.check_threads(spec.compute)]
     if spec.evaluation.every * MOST_EVALUATIONS < spec.budget.samples:
         faults.append(Fault("/evaluation/every", too_often(spec.budget.samples, "the budget")))
     if faults:
@@ -259,7 +259,7 @@ def validate_run(document: Any, catalogue: Catalogue | None = None) -> RunSpec:
     faults += _check_settings(spec.workload, spec.workload_settings, offered.workloads.get(spec.workload.name))
     faults += _check_choice("algorithm", spec.algorithm.name, spec.algorithm.parameters, only, "name", "algorithm")
     faults += _check_communication(spec.communication, spec.world == "virtual")
-    faults += _check_target(spec.target)
+    faults += [*_check_target(spec.target), *groups.check_threads(spec.compute)]
     if spec.world == "virtual" and spec.virtual is None:
         faults.append(Fault("/virtual", "the virtual world needs a network: `virtual: {}` is the usual one"))
     if spec.world == "mpi" and spec.virtual is not None:

@@ -54,7 +54,7 @@ class Compute(Frozen):
         title="Precision",
         description="Precision of forward and backward; weights and updates are always fp32.",
     )
-    threads: Annotated[int, Field(ge=1, le=1024)] | Literal["group"] = Field(
+    threads: int | Literal["group"] = Field(
         1, title="Threads", description="Intra-op threads of a rank; `group`: as many as its cores."
     )
     placement: Literal["none", "core", "l3", "numa"] = Field(
