@@ -101,6 +101,14 @@ def test_ddp_and_sync_sgd_train_the_same_weights(lab, noise, trained, tmp_path, 
     assert [s["loss"] for s in ours] == pytest.approx([s["loss"] for s in peers], rel=1e-4)
 
 
+def is_free(name):
+    try:
+        with labs.locked(name):
+            return True
+    except labs.LabError:
+        return False
+
+
 def test_a_lab_is_gone_when_its_holder_is_killed(rights):
     name = lab_name("kill")
     command = [sys.executable, "-m", "benchmarks.netlab", "--name", name, "up", "--hosts", "2", "--hold"]
@@ -117,6 +125,7 @@ def test_a_lab_is_gone_when_its_holder_is_killed(rights):
             holder.kill()
             assert left.wait(LIMIT) == -signal.SIGKILL
         wait_for(lambda: not namespaces(name), "the end of the lab")
+        wait_for(lambda: is_free(name), "the end of what has taken the lab down")  # it has the lock until then
         with labs.locked(name), pytest.raises(labs.LabError, match=f"no lab '{name}' is up"):
             labs.find(name)
     finally:
