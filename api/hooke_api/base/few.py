@@ -59,13 +59,13 @@ class _Counted(Iterator[T], Generic[T]):
         self._end = weakref.finalize(self, free.append, None)  # runs once
         try:
             self._parts = make()
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again, and nothing is sent
             self._end()
             raise
 
     def __next__(self) -> T:
         try:
             return next(self._parts)
-        except BaseException:
+        except BaseException:  # its regular end, StopIteration, or a fault: both are raised again
             self._end()
             raise
