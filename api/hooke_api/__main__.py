@@ -15,6 +15,9 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
+if __name__ == "__main__":
+    sys.modules["rich"] = None  # type: ignore[assignment]  # structlog loads it for colors, if it can: 4 MB
+
 import uvicorn
 from hooke.errors import ArgumentError, HookeError
 from sqlalchemy.exc import SQLAlchemyError

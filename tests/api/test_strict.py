@@ -1,29 +1,47 @@
 """Numbers are no truths: what the document says is a boolean, or a number, is refused as the other one."""
 
-import pytest
+import json
+import re
 
 from tests.api.databases import ONE_KIND
 from tests.api.test_experiments import problem
+from tests.checkout import ROOT
 
 pytestmark = ONE_KIND
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/projects", {"name": "strict", "quota": False}),
-        ("PATCH", "/projects/default", {"archived": 0}),
-        ("POST", "/tokens", {"label": "a", "machine": 0}),
-        ("PATCH", "/users/nobody", {"disabled": 0}),
-        ("PATCH", "/experiments/exp_x", {"starred": 1}),
-        ("POST", "/runs/run_x/retry", {"resume": 1}),
-        ("PUT", "/clusters/local/policy", {"patience_hours": True}),
-        ("PUT", "/clusters/local/policy", {"ageing_minutes": True}),
-    ],
-)
-def test_a_boolean_is_no_number_and_a_number_no_boolean(service, method, path, body):
-    told = problem(service.client.request(method, path, json=body), 422)
-    assert [each["pointer"] for each in told["errors"]] == [f"/{next(reversed(body))}"]
+WRONG = {"integer": True, "number": True, "boolean": 1}
+
+
+def kinds(schema):
+    """Return the JSON types that a property may have."""
+    return {kind.get("type") for kind in (schema, *schema.get("anyOf", ()))}
+
+
+def bodies(document):
+    """Yield method, path, and one wrong property, for each that people or programs may send."""
+    schemas = document["components"]["schemas"]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            if body is None or path.startswith(("/api/v1/agents", "/api/v1/ingest")):
+                continue
+            asked = schemas.get(body["schema"].get("$ref", "").rpartition("/")[2], {})
+            if operation["operationId"] in ("create_experiment", "validate_experiment"):
+                continue  # a specification of the engine
+            for name, schema in asked.get("properties", {}).items():
+                wrong = [value for kind, value in WRONG.items() if kind in kinds(schema)]
+                if wrong and not {"integer", "boolean"} <= kinds(schema):
+                    yield method.upper(), path.removeprefix("/api/v1"), {name: wrong[0]}
+
+
+def test_a_boolean_is_no_number_and_a_number_no_boolean(service):
+    asked = list(bodies(json.loads((ROOT / "api" / "openapi.json").read_text())))
+    assert len(asked) >= 20
+    for method, path, body in asked:
+        place = re.sub(r"\{\w+\}", "x", path)
+        told = problem(service.client.request(method, place, json=body), 422)
+        assert f"/{next(iter(body))}" in {each["pointer"] for each in told["errors"]}, (method, path, body, told)
 
 
 def test_an_agent_proves_with_a_boolean(service):

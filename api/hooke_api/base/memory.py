@@ -10,7 +10,7 @@ import asyncio
 import ctypes
 from functools import cache
 
-TRIM_SECONDS = 20.0
+TRIM_SECONDS = 10.0
 """Interval at which free pages are given back, s."""
 ARENAS = 2
 LARGE = 256 * 1024

@@ -18,7 +18,9 @@ class CalibrationRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    workers: int | None = Field(None, ge=1, le=4096, description="Ranks; empty: one per slot, at most 8.")
+    workers: int | None = Field(
+        None, ge=1, le=4096, strict=True, description="Ranks; empty: one per slot, at most 8."
+    )
     workloads: list[Name] = Field(default=["digits-mlp"], max_length=MOST_WORKLOADS)
     precisions: list[Literal["fp32", "bf16"]] = Field(default=["fp32"], min_length=1, max_length=2)
 

@@ -105,7 +105,12 @@ class TokenRequest(View):
     label: str = Field("", max_length=120, description="A note for the list of tokens, as the host it is for.")
     days: Annotated[
         int,
-        Field(ge=1, le=730, description="Days until it expires; its agent renews it in the last third of them."),
+        Field(
+            ge=1,
+            le=730,
+            strict=True,
+            description="Days until it expires; its agent renews it in the last third of them.",
+        ),
     ] = 90
 
 

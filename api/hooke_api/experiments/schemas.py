@@ -238,13 +238,17 @@ class Extension(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seeds: int = Field(0, ge=0, le=99, description="Seeds to add for each variant, cluster and number of workers.")
+    seeds: int = Field(
+        0, ge=0, le=99, strict=True, description="Seeds to add for each variant, cluster and number of workers."
+    )
     variants: list[Variant] = Field(
         default_factory=list,
         max_length=MAX_VARIANTS,
         description="Variants to add; the present ones stay as they are.",
     )
-    version: int | None = Field(None, ge=1, description="The version that is extended; 409 if it is another one.")
+    version: int | None = Field(
+        None, ge=1, strict=True, description="The version that is extended; 409 if it is another one."
+    )
 
 
 class ExperimentVersion(View):

@@ -71,7 +71,7 @@ class SeriesQuery(Frozen):
     metrics: list[Metric] = Field(min_length=1, max_length=MOST_METRICS)
     """Names of metrics."""
     axis: Axis = "clock"
-    points: int = Field(500, ge=16, le=10_000, description="Maximum number of points per series.")
+    points: int = Field(500, ge=16, le=10_000, strict=True, description="Maximum number of points per series.")
     marks: list[Mark] = Field(
         [], max_length=500 * MOST_METRICS, description="`mark` of each series that the client has, in their order."
     )

@@ -124,7 +124,7 @@ class AccessTokenRequest(Request):
         description="read, submit, operate or admin, each with those before it; or agent:CLUSTER. "
         "Never more than the role of its maker allows.",
     )
-    days: Annotated[int, Field(ge=1, le=730, description="Days until it expires.")] = 90
+    days: Annotated[int, Field(ge=1, le=730, strict=True, description="Days until it expires.")] = 90
     machine: StrictBool = Field(
         False,
         description="Create a token of a machine, which the label names, not of the user; administrators only.",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 LOWEST, HIGHEST = -100, 100
 Priority = Annotated[int, Field(ge=LOWEST, le=HIGHEST)]
 """Priority of an experiment; a higher one goes first where the policy is `priority`."""
-Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+Limit = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 
 
 class Order(StrEnum):

@@ -17,8 +17,8 @@ class FetchRequest(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    attempt: int | None = Field(None, ge=1, le=2**31 - 1)
-    samples: int | None = Field(None, ge=0, le=2**62, description="As in `checkpoints` of the run.")
+    attempt: int | None = Field(None, ge=1, le=2**31 - 1, strict=True)
+    samples: int | None = Field(None, ge=0, le=2**62, strict=True, description="As in `checkpoints` of the run.")
 
 
 class FetchedFileView(View):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
+
+from pydantic import Strict
 
 from hooke_api.base.schema import View
 from hooke_api.queue.settings import Priority, QueuePolicy
@@ -118,4 +121,4 @@ class DurationView(View):
 class PriorityChange(View):
     """The new priority of an experiment."""
 
-    priority: Priority
+    priority: Annotated[Priority, Strict()]

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool
 
 from hooke_api.base.names import ProjectName
 from hooke_api.base.schema import View
@@ -74,7 +74,9 @@ class WebhookChange(Request):
 
     url: Url | None = None
     events: Events | None = None
-    active: bool | None = Field(None, description="False: it is told of nothing, and what waits is discarded.")
+    active: StrictBool | None = Field(
+        None, description="False: it is told of nothing, and what waits is discarded."
+    )
 
 
 class WebhookView(View):
