@@ -20,6 +20,7 @@ from hooke.tuning.plan import Where
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hooke_api.comparisons.extended import extended
 from hooke_api.comparisons.figures import figures
 from hooke_api.models import Experiment, Run
 from hooke_api.planning.trials import trial_runs
@@ -70,6 +71,8 @@ class Entry:
     """What was left to no search (`hooke.comparison.by_hand`), and which spaces are later ones."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
+    extended: str = ""
+    """What else a reader of its comparison has to know (`hooke_api.comparisons.extended`)."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         yield LeftOut(experiment, "it has no reported run: no trial gave a setting, or it was cancelled")
         return
     made = trials_made(trial_runs(session, spec, experiment.id))
-    chosen = _chosen(session, experiment)
+    chosen, known = _chosen(session, experiment), extended(session, experiment) or ""
     for (cluster, workers), cells in places.items():
         of_place = {v.name: (v.name, spec.tuning.cluster or cluster, workers) for v in spec.variants}
         trials = {name: made[search] for name, search in of_place.items() if search in made}
@@ -118,7 +121,8 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         here = {
             name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
         }
-        yield _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
+        entry = _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
+        yield replace(entry, extended=known) if isinstance(entry, Entry) else entry
 
 
 @dataclass(frozen=True)

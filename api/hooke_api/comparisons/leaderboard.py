@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries, in_words
+from hooke_api.comparisons.extended import made_apart
 from hooke_api.comparisons.leaderboard_schemas import (
     Board,
     BoardChoice,
@@ -53,7 +54,7 @@ def answer_leaderboard(session: Session, workload: str | None = None, target: st
         measured, apart = _measured(counted)
         left_out += edited + differing + apart
         if measured:
-            boards.append(_board(at, counted, measured))
+            boards.append(_board(session, at, counted, measured))
     once = {(each.experiment.id, each.why): each for each in left_out}.values()  # several places, one reason
     return Leaderboard(
         tau_max=TAU_MAX,
@@ -175,7 +176,10 @@ def _measured(counted: Mapping[str, Sequence[Entry]]) -> tuple[dict[str, dict[st
 
 
 def _board(
-    at: Place, counted: Mapping[str, Sequence[Entry]], measured: Mapping[str, Mapping[str, MethodTimes]]
+    session: Session,
+    at: Place,
+    counted: Mapping[str, Sequence[Entry]],
+    measured: Mapping[str, Mapping[str, MethodTimes]],
 ) -> Board:
     cluster, workers, described = at
     complete, lacking = _complete(measured)
@@ -188,7 +192,7 @@ def _board(
         workers=workers,
         simulated=json.loads(described)[1] is not None,
         oversubscribed=any(each.oversubscribed for name in measured for each in counted[name]),
-        workloads=[_workload(name, counted[name]) for name in measured],
+        workloads=[_workload(session, name, counted[name]) for name in measured],
         methods=[
             _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared], colors)
             for name in order
@@ -227,13 +231,23 @@ def _seconds(times: MethodTimes, seeds: Collection[int]) -> Mapping[int, float]:
     return times.on(seeds).seconds or dict.fromkeys(seeds, math.inf)
 
 
-def _workload(name: str, found: Sequence[Entry]) -> BoardWorkload:
+def _workload(session: Session, name: str, found: Sequence[Entry]) -> BoardWorkload:
     refs = [
         Counted(id=each.experiment.id, number=each.experiment.number, name=each.experiment.name) for each in found
     ]
     given = [f"#{each.experiment.number}:{each.by_hand}" for each in found if each.by_hand]
-    target, trials = found[0].target, found[0].trials
-    return BoardWorkload(name=name, target=target, trials=trials, experiments=refs, by_hand=" ".join(given))
+    told = [f"#{each.experiment.number}: {each.extended}" for each in found if each.extended]
+    if len(refs) > 1:
+        cluster, workers, _ = found[0].place
+        told.append(made_apart(session, {each.id: each.number for each in refs}, cluster, workers))
+    return BoardWorkload(
+        name=name,
+        target=found[0].target,
+        trials=found[0].trials,
+        experiments=refs,
+        by_hand=" ".join(given),
+        extended=" ".join(filter(None, told)),
+    )
 
 
 def _colors(counted: Mapping[str, Sequence[Entry]]) -> dict[tuple[str, str], int]:

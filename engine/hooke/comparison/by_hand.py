@@ -6,7 +6,7 @@ elsewhere, and a space may lie beside the good settings. So the tuning behind a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hooke.catalogue.joined import joined, offer_of
@@ -38,7 +38,10 @@ def by_hand(spec: ExperimentSpec) -> str:
             *_told("Searched in spaces of their own", _own(spaces)),
             *_told("Searched in spaces that the specification gives for an algorithm", given),
             *_told(f"With other communication than {base.name}", sent),
-            *_told_of_all(_alike(values), _alike(spaces), _alike_sent(spec)),
+            *_told_of_all(
+                base.name if len(spec.variants) == 1 else "All variants alike",
+                [_alike(values), _alike(spaces), _alike_sent(spec)],
+            ),
         ]
     )
 
@@ -102,12 +105,13 @@ def _alike_sent(spec: ExperimentSpec) -> list[str]:
     return [each for each in first if all(each in other for other in others)]
 
 
-def _told_of_all(values: list[str], spaces: list[str], sent: list[str]) -> Iterator[str]:
+def _told_of_all(who: str, alike: Sequence[list[str]]) -> Iterator[str]:
+    values, spaces, sent = alike
     parts = [f"not searched {', '.join(values)}"] if values else []
     parts += [f"searched in a space of the specification {', '.join(spaces)}"] if spaces else []
     parts += [f"communication with {', '.join(sent)}"] if sent else []
     if parts:
-        yield f" All variants alike: {'; '.join(parts)}."
+        yield f" {who}: {'; '.join(parts)}."
 
 
 def _told(what: str, found: Mapping[str, list[str]]) -> Iterator[str]:

@@ -103,6 +103,10 @@ def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict
     wide = {"workload": {"name": "xmlc-mlp", "parameters": {"labels": 50}}}
     assert told({}, {"workload_settings": {"active": 30}}, **wide) == " Not searched: a (workload.active)."
     assert told({}, {"parameters": {"period": 16}}, tuning=None) == "", "then nothing is searched"
+    base = [DOCUMENT["variants"][0] | alike]
+    assert told(variants=base) == (
+        " base: not searched momentum; searched in a space of the specification lr; communication with wire bf16."
+    ), "there is no other one to be like"
     many = [{"name": f"v{n}", "algorithm": "slowmo", "parameters": {"period": n}} for n in range(1, 10)]
     assert told(variants=many, baseline="v1").endswith("v6 (period), and 3 more.")
 
