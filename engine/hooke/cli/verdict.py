@@ -46,22 +46,31 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
 def show_choices(console: Console, tuning: dict[str, Any]) -> None:
     """Print the chosen settings of the response to `GET /experiments/{id}/tuning`."""
     result = Table(title="Chosen settings", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in ("variant", "cluster", "workers", "setting", "at an edge", "trials met the target"):
+    for column in ("variant", "cluster", "workers", "setting", "at an edge", "trials met the target", "cost"):
         result.add_column(column, justify="right" if column == "workers" else "left", overflow="fold")
     for search in tuning["searches"]:
         chosen = next((trial for trial in search["trials"] if trial["chosen"]), None)
         values = chosen["parameters"] if chosen else {}
         setting = ", ".join(f"{name} {value}" for name, value in values.items())
         edges = ", ".join(f"{name} ({end})" for name, end in search["edges"].items())
-        reached = "-" if search["reached"] is None else f"{search['reached']:.0%} of {len(search['trials'])}"
         cells = (search["variant"], search["cluster"], str(search["workers"]))
-        told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
+        cost = f"{search['samples']:,} samples, {search['core_hours']:.2g} core hours"
+        told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", _reached(search), cost)
         result.add_row(*map(_as_it_is, told))
     console.print(result)
     for variant, spaces in {search["variant"]: search["spaces"] for search in tuning["searches"]}.items():
         said = [f"{name} {Space.model_validate(space).in_words}" for name, space in spaces.items()]
         if said:
             console.print(_as_it_is(f"Searched for {variant}: {'; '.join(said)}"), soft_wrap=True)
+
+
+def _reached(search: dict[str, Any]) -> str:
+    """Return how much of a search met the target, and when its median trial did."""
+    if search["reached"] is None:
+        return "-"
+    share, median = f"{search['reached']:.0%} of {len(search['trials'])}", search["median_seconds"]
+    unit = "virtual s" if search["simulated"] else "s"
+    return f"{share}; the median trial {'missed it' if median is None else f'after {median:.3g} {unit}'}"
 
 
 def _as_it_is(text: str) -> Text:
