@@ -131,7 +131,7 @@ def test_runs_that_a_person_has_ended_are_told_with_the_claims():
     found = list(runs("here", {"base": 100.0, "a": 10.0}))
     ended = [replace(r, state=RunState.CANCELLED) if (r.variant, r.seed) == ("base", 0) else r for r in found]
     (sentence,) = report(ended, "base", TARGET, Effort()).sentences
-    assert ", 1 run cancelled)" in sentence
+    assert ", 1 run cancelled: 1 of base)" in sentence
     (sentence,) = report(found, "base", TARGET, Effort()).sentences
     assert "cancelled" not in sentence
 
