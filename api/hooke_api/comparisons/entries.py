@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hooke.comparison.by_hand import by_hand
+from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import later_spaces, trained
 from hooke.comparison.trials import trials_made
@@ -68,7 +68,7 @@ class Entry:
     trials: int
     """Per variant."""
     by_hand: str
-    """What was left to no search (`hooke.comparison.by_hand`), and which spaces are later ones."""
+    """What was left to no search, how many parameters were searched, and which spaces are later ones."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
     extended: str = ""
@@ -183,7 +183,7 @@ def _entry(
         conditions=_conditions(spec, cluster, number),
         target=describe_target(spec.target) if spec.target else "",
         trials=number,
-        by_hand=by_hand(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
+        by_hand=by_hand(spec) + dimensions(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )

@@ -58,6 +58,15 @@ def test_programs_and_processors_that_differ_between_experiments_are_told_below_
 
 
 @ONE_KIND
+def test_how_many_parameters_were_searched_is_told_below_a_board_where_the_numbers_differ(service):
+    variants = [VARIANTS[0], {"name": "slow", "algorithm": "slowmo"}]
+    measured(service, {"sync": [4.0] * 3, "slow": [9.0] * 3}, variants)
+    (board,) = service.get("/leaderboard")["boards"]
+    said = board["workloads"][0]["by_hand"]
+    assert said.startswith("#1: Between 3 (sync) and 6 parameters (slow) were searched: ")
+
+
+@ONE_KIND
 def test_trials_that_overlapped_with_runs_of_another_cluster_are_told(service):
     """Also those of an experiment that is continued: who disturbs the trials of a rival has the faster method."""
     first = service.submit(**SMALL)["id"]
