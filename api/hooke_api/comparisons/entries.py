@@ -14,7 +14,7 @@ from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import later_spaces, trained
 from hooke.comparison.trials import trials_made
-from hooke.comparison.wording import count, describe_target
+from hooke.comparison.wording import count, describe_target, listed
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
 from hooke.tuning.plan import Where
 from sqlalchemy import func, select
@@ -122,7 +122,17 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
             name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
         }
         entry = _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
-        yield replace(entry, extended=known) if isinstance(entry, Entry) else entry
+        told = f"{known} {_without_a_result(cells, cluster, workers)}".strip()
+        yield replace(entry, extended=told) if isinstance(entry, Entry) else entry
+
+
+def _without_a_result(cells: Mapping[str, Cell], cluster: str, workers: int) -> str:
+    """Return of which variants seeds do not count, because a person, a machine or an error ended their runs."""
+    lacking = {name: len(cell.by_seed) - len(cell.crossings()) for name, cell in cells.items()}
+    if not any(lacking.values()):
+        return ""
+    named = listed([f"{number} of {name}" for name, number in lacking.items() if number])
+    return f"Seeds without a result on {cluster} with {count(workers, 'worker')}, which do not count: {named}."
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """What is told below a board, and of trials: how that was measured which counts, and by what."""
 
+from hooke.spec.states import RunState
 from hooke_api.models import Run
 from sqlalchemy import update
 
-from tests.api.comparisons.test_leaderboard import VARIANTS, measured
+from tests.api.comparisons.test_leaderboard import VARIANTS, end, measured
 from tests.api.databases import ONE_KIND
 from tests.api.planning.test_tuning import TUNED
 from tests.api.test_extending import extend, finish
@@ -55,6 +56,20 @@ def test_programs_and_processors_that_differ_between_experiments_are_told_below_
     change(service, first["id"], simulated=True, versions={"torch": "2.2", "hooke": "2"})
     change(service, first["id"], simulated=True, **new)
     assert told(service) == "Its experiments were not measured by the same: hooke 1 (#3, #2) and 2 (#1)."
+
+
+@ONE_KIND
+def test_seeds_without_a_result_are_told_below_a_board(service):
+    """A run that diverged has missed the target; one that a person has cancelled tells nothing."""
+    made = measured(service, TIMES, VARIANTS[:2])
+    end(service, made, "local 4", [1], RunState.CANCELLED)
+    end(service, made, "sync", [1, 2], RunState.FAILED_INFRA)
+    assert told(service) == (
+        "#1: Seeds without a result on local with 2 workers, which do not count: 2 of sync and 1 of local 4."
+    )
+    end(service, made, "sync", [1, 2], RunState.SUCCEEDED)
+    change(service, made["id"], Run.state == RunState.CANCELLED, state=RunState.FAILED_USER, diverged=True)
+    assert told(service) == ""
 
 
 @ONE_KIND
