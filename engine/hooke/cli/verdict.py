@@ -54,7 +54,8 @@ def show_choices(console: Console, tuning: dict[str, Any]) -> None:
         setting = ", ".join(f"{name} {value}" for name, value in values.items())
         edges = ", ".join(f"{name} ({end})" for name, end in search["edges"].items())
         cells = (search["variant"], search["cluster"], str(search["workers"]))
-        cost = f"{search['samples']:,} samples, {search['core_hours']:.2g} core hours"
+        hours = search["core_hours"]
+        cost = f"{search['samples']:,} samples, {hours:{'.2g' if hours < 10 else ',.0f'}} core hours"
         told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", _reached(search), cost)
         result.add_row(*map(_as_it_is, told))
     console.print(result)
