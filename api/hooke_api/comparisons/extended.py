@@ -95,9 +95,10 @@ def _of_trials(session: Session, experiment: Experiment) -> Iterator[str]:
     if tuning.get("continues"):
         before = continued(session, ExperimentSpec.model_validate(experiment.spec))
         counting += [each.id for each in before]
-    mine = (Run.experiment_id.in_(counting), Run.rung.is_not(None), Run.overlap.is_not(None))
-    query = select(Run.variant, func.count()).where(*mine).group_by(Run.variant).order_by(Run.variant)
-    if told := [f"{number} of {variant}" for variant, number in session.execute(query)]:
+    mine = (Run.experiment_id.in_(counting), Run.variant.in_(experiment.variants), Run.rung.is_not(None))
+    query = select(Run.variant, func.count()).where(*mine, Run.overlap.is_not(None))
+    rows = session.execute(query.group_by(Run.variant).order_by(Run.variant))
+    if told := [f"{number} of {variant}" for variant, number in rows]:
         yield (
             "Runs of trials overlapped with those of another cluster on their machine, so that the times by which "
             f"settings were chosen cannot be trusted: {listed(told)}."
