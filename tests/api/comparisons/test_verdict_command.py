@@ -18,7 +18,7 @@ def call(service, monkeypatch):
     """Return a function that calls the command against the service."""
     monkeypatch.setenv("HOOKE_API", service.url)
     monkeypatch.setenv("HOOKE_TOKEN", service.settings.token)
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "300")
     return lambda *words: CliRunner().invoke(app, list(words))
 
 
@@ -31,7 +31,7 @@ def test_a_tuned_experiment_is_printed_with_what_its_trials_chose_and_cost(servi
     comparison, tuning = (service.get(f"/experiments/{made['id']}/{part}") for part in ("comparison", "tuning"))
     assert comparison["tuning"] in answer.output and comparison["sentences"][0] in answer.output
     for search in tuning["searches"]:
-        (row,) = [line for line in answer.output.splitlines() if line.startswith(f" {search['variant']} ")][:1]
+        row = next(line for line in answer.output.splitlines() if line.split()[:1] == [search["variant"]])
         chosen = next(trial for trial in search["trials"] if trial["chosen"])
         assert f"lr {chosen['parameters']['lr']}" in row
         assert f"100% of 2; the median trial after {search['median_seconds']:.3g} s" in row
