@@ -98,13 +98,15 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         return
     query = select(Run).where(Run.experiment_id == experiment.id, Run.rung.is_(None)).order_by(Run.number)
     places: dict[tuple[str, int], dict[str, Cell]] = defaultdict(dict)
-    for run in session.scalars(query):
+    reported = session.scalars(query).all()
+    for run in reported:
         places[run.cluster, run.workers].setdefault(run.variant, Cell(run.variant, [])).runs.append(figures(run))
     if not places:
         yield LeftOut(experiment, "it has no reported run: no trial gave a setting, or it was cancelled")
         return
-    made = trials_made(trial_runs(session, spec, experiment.id))
-    chosen, known = _chosen(session, experiment), extended(session, experiment) or ""
+    tried = trial_runs(session, spec, experiment.id)
+    made, chosen = trials_made(tried), _chosen(session, experiment)
+    known = extended(session, experiment, [*reported, *tried]) or ""
     for (cluster, workers), cells in places.items():
         of_place = {v.name: (v.name, spec.tuning.cluster or cluster, workers) for v in spec.variants}
         trials = {name: made[search] for name, search in of_place.items() if search in made}

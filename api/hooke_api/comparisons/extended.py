@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -29,15 +29,19 @@ Document = Mapping[str, Any]
 """A specification as it is stored."""
 
 
-def extended(session: Session, experiment: Experiment) -> str | None:
+def extended(session: Session, experiment: Experiment, runs: Collection[Run] | None = None) -> str | None:
     """Return it in sentences; None if there is nothing to know.
+
+    `runs`: its reported runs, and those of all trials that count, for who has read them: fewer queries.
 
     Of extensions: seeds that follow a look, variants that were measured when the others had been, not in turn with
     them, or have other defaults, and runs that were made by other programs or processors. Of any experiment:
     trials whose times another cluster has disturbed, runs that showed something, and were tried again, and runs
     that went on without a worker.
     """
-    told = [*_of_trials(session, experiment), *_of_retries(session, experiment)]
+    told = [*_of_trials(session, experiment, runs)]
+    if runs is None or any(run.attempt > 1 and run.rung is None for run in runs):
+        told += _of_retries(session, experiment)
     told += _of_dropped(session, experiment)
     if experiment.earlier:
         versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
@@ -86,23 +90,29 @@ def _by_numbers(values: Mapping[str, Collection[int]]) -> str:
     return listed([*named, f"{more} more"] if more else named)
 
 
-def _of_trials(session: Session, experiment: Experiment) -> Iterator[str]:
+def _of_trials(session: Session, experiment: Experiment, runs: Collection[Run] | None) -> Iterator[str]:
     """Yield of which variants runs of trials overlapped with those of another cluster on their machine."""
-    tuning = experiment.spec.get("tuning")
-    if not tuning:
-        return
-    counting = [experiment.id]
-    if tuning.get("continues"):
-        before = continued(session, ExperimentSpec.model_validate(experiment.spec))
-        counting += [each.id for each in before]
-    mine = (Run.experiment_id.in_(counting), Run.variant.in_(experiment.variants), Run.rung.is_not(None))
-    query = select(Run.variant, func.count()).where(*mine, Run.overlap.is_not(None))
-    rows = session.execute(query.group_by(Run.variant).order_by(Run.variant))
-    if told := [f"{number} of {variant}" for variant, number in rows]:
+    if runs is None:
+        counted = _overlapped(session, experiment)
+    else:
+        counted = Counter(run.variant for run in runs if run.rung is not None and run.overlap is not None)
+    if told := [f"{counted[variant]} of {variant}" for variant in experiment.variants if counted[variant]]:
         yield (
             "Runs of trials overlapped with those of another cluster on their machine, so that the times by which "
             f"settings were chosen cannot be trusted: {listed(told)}."
         )
+
+
+def _overlapped(session: Session, experiment: Experiment) -> Counter[str]:
+    tuning, counting = experiment.spec.get("tuning"), [experiment.id]
+    if not tuning:
+        return Counter()
+    if tuning.get("continues"):
+        before = continued(session, ExperimentSpec.model_validate(experiment.spec))
+        counting += [each.id for each in before]
+    mine = (Run.experiment_id.in_(counting), Run.rung.is_not(None), Run.overlap.is_not(None))
+    rows = session.execute(select(Run.variant, func.count()).where(*mine).group_by(Run.variant))
+    return Counter({variant: number for variant, number in rows})
 
 
 def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:

@@ -26,7 +26,7 @@ def change(service, experiment, *which, **values):
 
 
 @ONE_KIND
-def test_seeds_that_were_added_after_a_look_are_told_below_a_board(service):
+def test_seeds_that_were_added_after_a_look_and_retries_are_told_below_a_board(service):
     """Otherwise who adds seeds until the favorite leads has a leader whose experiment alone says so."""
     experiment = service.submit(**SMALL)
     finish(service)
@@ -36,6 +36,11 @@ def test_seeds_that_were_added_after_a_look_are_told_below_a_board(service):
     said = told(service)
     assert said.startswith(f"#{experiment['number']}: Seeds were added after 1 had been compared (now 3): ")
     assert said.removeprefix("#1: ") == service.get(f"/experiments/{experiment['id']}/comparison")["extended"]
+    again = next(run["id"] for run in service.runs() if run["rung"] is None)
+    change(service, experiment["id"], Run.id == again, state=RunState.FAILED_USER)
+    service.client.post(f"/runs/{again}/retry", json={"resume": False}).raise_for_status()
+    finish(service)
+    assert told(service).startswith("#1: 1 run was retried by hand after a divergence, an error or the time limit")
 
 
 @ONE_KIND
@@ -94,9 +99,9 @@ def test_trials_that_overlapped_with_runs_of_another_cluster_are_told(service):
     change(service, second, Run.rung.is_not(None), Run.trial == 3, overlap="lab")
     said = (
         "Runs of trials overlapped with those of another cluster on their machine, so that the times by which "
-        "settings were chosen cannot be trusted: 3 of local and 1 of sync."
+        "settings were chosen cannot be trusted: 1 of sync and 3 of local."
     )
     assert service.get(path)["extended"] == said
     assert service.get(f"/experiments/{first}/comparison")["extended"].endswith(": 2 of local.")
     assert f"#2: {said}" in told(service)
-    assert "3 of local and 1 of sync" in service.client.get(f"/experiments/{second}/report.html").text
+    assert "1 of sync and 3 of local" in service.client.get(f"/experiments/{second}/report.html").text
