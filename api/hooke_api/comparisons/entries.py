@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hooke.comparison.by_hand import by_hand, dimensions
+from hooke.comparison.by_hand import by_hand, searched
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import later_spaces, trained
 from hooke.comparison.trials import trials_made
@@ -68,7 +68,9 @@ class Entry:
     trials: int
     """Per variant."""
     by_hand: str
-    """What was left to no search, how many parameters were searched, and which spaces are later ones."""
+    """What was left to no search (`hooke.comparison.by_hand`), and which spaces are later ones."""
+    searched: Mapping[str, int | None]
+    """Variant -> how many parameters were searched; None: its algorithm is not built in."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
     extended: str = ""
@@ -182,6 +184,7 @@ def _entry(
     if not any(each.seconds for found in of_method.values() for each in found):
         where = f"on {first.cluster} with {count(first.workers, 'worker')}"
         return LeftOut(experiment, f"none of its reported runs {where} has a result")
+    numbers = searched(spec)
     cluster = next(each for each in spec.clusters if each.name == first.cluster)
     virtual = cluster.virtual.model_dump(mode="json") if cluster.virtual else None
     kinds = [group.model_dump(mode="json") for group in cluster.groups]
@@ -195,7 +198,8 @@ def _entry(
         conditions=_conditions(spec, cluster, number),
         target=describe_target(spec.target) if spec.target else "",
         trials=number,
-        by_hand=by_hand(spec) + dimensions(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
+        by_hand=by_hand(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
+        searched={name: numbers.get(name) for name in trials},
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )

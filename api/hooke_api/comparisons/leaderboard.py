@@ -12,13 +12,11 @@ from hooke.comparison.profiles import TAU_MAX, BenchmarkScore, profile, scores
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from hooke_api.comparisons.board_workload import workload_of
 from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries, in_words
-from hooke_api.comparisons.extended import made_apart
 from hooke_api.comparisons.leaderboard_schemas import (
     Board,
     BoardChoice,
-    BoardWorkload,
-    Counted,
     ExperimentLeftOut,
     Leaderboard,
     MethodResult,
@@ -193,7 +191,7 @@ def _board(
         workers=workers,
         simulated=json.loads(described)[1] is not None,
         oversubscribed=any(each.oversubscribed for name in measured for each in counted[name]),
-        workloads=[_workload(session, name, counted[name]) for name in measured],
+        workloads=[workload_of(session, name, counted[name]) for name in measured],
         methods=[
             _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared], colors)
             for name in order
@@ -230,25 +228,6 @@ def _shared_seeds(times: Mapping[str, MethodTimes], complete: Sequence[str]) -> 
 def _seconds(times: MethodTimes, seeds: Collection[int]) -> Mapping[int, float]:
     """Return a method's times by seed; one without a setting missed the target with all seeds."""
     return times.on(seeds).seconds or dict.fromkeys(seeds, math.inf)
-
-
-def _workload(session: Session, name: str, found: Sequence[Entry]) -> BoardWorkload:
-    refs = [
-        Counted(id=each.experiment.id, number=each.experiment.number, name=each.experiment.name) for each in found
-    ]
-    given = [f"#{each.experiment.number}:{each.by_hand}" for each in found if each.by_hand]
-    told = [f"#{each.experiment.number}: {each.extended}" for each in found if each.extended]
-    if len(refs) > 1:
-        cluster, workers, _ = found[0].place
-        told.append(made_apart(session, {each.id: each.number for each in refs}, cluster, workers))
-    return BoardWorkload(
-        name=name,
-        target=found[0].target,
-        trials=found[0].trials,
-        experiments=refs,
-        by_hand=" ".join(given),
-        extended=" ".join(filter(None, told)),
-    )
 
 
 def _colors(counted: Mapping[str, Sequence[Entry]]) -> dict[tuple[str, str], int]:

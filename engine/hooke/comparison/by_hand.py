@@ -49,11 +49,16 @@ def by_hand(spec: ExperimentSpec) -> str:
 def dimensions(spec: ExperimentSpec) -> str:
     """Return how many parameters were searched, if not as many of all variants, a sentence with a space before it.
 
-    Of algorithms that are not built in it is not known. A method with three times as many parameters that matter
-    is called slower in most simulated comparisons with one that is as fast at its best (decision 150).
+    Of algorithms that are not built in it is not known.
     """
+    found = searched(spec)
+    return fewest_and_most(found, known_of_all=len(found) == len(spec.variants))
+
+
+def searched(spec: ExperimentSpec) -> dict[str, int]:
+    """Return by variant how many parameters were searched; without those of algorithms that are not built in."""
     if spec.tuning is None:
-        return ""
+        return {}
     offered, found = brought_along(), dict[str, int]()
     workload = offered.workloads.get(spec.workload.name)
     for variant in spec.variants:
@@ -61,10 +66,19 @@ def dimensions(spec: ExperimentSpec) -> str:
             begun = spec.tuning.spaces.get(variant.algorithm)
             offer = offer_of(variant, method, workload, spec.workload, begun) if workload else method
             found[variant.name] = len(free_spaces(variant, offer))
+    return found
+
+
+def fewest_and_most(found: Mapping[str, int], *, known_of_all: bool) -> str:
+    """Return a sentence, with a space before it, on numbers of searched parameters; empty where they are the same.
+
+    A method with three times as many parameters that matter is called slower in most simulated comparisons with
+    one that is as fast at its best (decision 150).
+    """
     least, most = (pick(found, key=found.__getitem__, default="") for pick in (min, max))
     if not found or found[least] == found[most]:
         return ""
-    of = " of built-in methods" if len(found) < len(spec.variants) else ""
+    of = "" if known_of_all else " of built-in methods"
     return (
         f" Between {found[least]} ({least}) and {count(found[most], 'parameter')} ({most}){of} were searched: as "
         "many trials find the best of many less often than of few."

@@ -20,6 +20,11 @@ def told(service):
     return workload["extended"]
 
 
+def numbers(service):
+    (board,) = service.get("/leaderboard")["boards"]
+    return board["workloads"][0]["by_hand"]
+
+
 def change(service, experiment, *which, **values):
     with service.database.write() as session:
         session.execute(update(Run).where(Run.experiment_id == experiment, *which).values(**values))
@@ -79,11 +84,18 @@ def test_seeds_without_a_result_are_told_below_a_board(service):
 
 @ONE_KIND
 def test_how_many_parameters_were_searched_is_told_below_a_board_where_the_numbers_differ(service):
-    variants = [VARIANTS[0], {"name": "slow", "algorithm": "slowmo"}]
-    measured(service, {"sync": [4.0] * 3, "slow": [9.0] * 3}, variants)
-    (board,) = service.get("/leaderboard")["boards"]
-    said = board["workloads"][0]["by_hand"]
-    assert said.startswith("#1: Between 3 (sync) and 6 parameters (slow) were searched: ")
+    """Also where methods meet that were measured by several experiments, each alone."""
+    slow, own = {"name": "slow", "algorithm": "slowmo"}, {"search": {"momentum_kind": None}}
+    measured(service, {"sync": [4.0] * 3}, VARIANTS[:1])
+    assert numbers(service) == ""
+    measured(service, {"slow": [9.0] * 3}, [slow], baseline="slow")
+    said = ("Between 3 (sync of #1) and 6 parameters (slow of #2) were searched: ", "less often than of few.")
+    assert numbers(service).startswith(said[0]) and numbers(service).endswith(said[1])
+    both = measured(service, {"sync": [4.0] * 3, "slow": [9.0] * 3}, [VARIANTS[0] | own, slow], first_seed=9)
+    told_of = (
+        f"#{both['number']}: Not searched: sync (momentum_kind). Between 2 (sync) and 6 parameters (slow) were"
+    )
+    assert numbers(service).startswith(told_of)
 
 
 @ONE_KIND
