@@ -32,7 +32,8 @@ class BoardWorkload(View):
     experiments: list[Counted]
     """The experiments that measured it, the newest first."""
     by_hand: str = ""
-    """What each of them left to no search, or gave by hand, in words; empty: nothing."""
+    """What each of them left to no search, or gave by hand, and how many parameters were searched, if the numbers
+    differ, in words; empty: nothing."""
     extended: str = ""
     """What else a reader has to know of how they were measured, as their comparisons say it (`extended`), and by
     which programs and processors, where these differ between them; empty: nothing."""

@@ -637,7 +637,8 @@ export type BoardWorkload = {
     /**
      * By Hand
      *
-     * What each of them left to no search, or gave by hand, in words; empty: nothing.
+     * What each of them left to no search, or gave by hand, and how many parameters were searched, if the numbers
+     * differ, in words; empty: nothing.
      */
     by_hand?: string;
     /**
