@@ -18,8 +18,8 @@ POOLING = (
     "interval. Seconds are never pooled, nor are simulated ratios."
 )
 ONE = (
-    "One kind of machine has been measured: nothing is pooled, and nothing is known of these ratios on "
-    "other kinds."
+    "The paper's methods were measured on one kind of machine: nothing is pooled, and nothing is known of these "
+    "ratios on other kinds."
 )
 
 

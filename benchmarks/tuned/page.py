@@ -27,11 +27,11 @@ TITLE = """\
 
 <!-- written by `python -m benchmarks.tuned publish` -->"""
 INTRODUCTION = f"""\
-In a table every entry has the same number of trials with the same budgets: settings drawn from the space that the
-method declares, or that covers what the peer's library offers, judged on the validation part. The search is
-successive halving ([tuning](../tuning.md)), or trials in virtual time, where a peer is represented by the method
-of the catalogue with its equations ([records](tuned/proposals)); the best of these are then tried on the hosts
-with the whole budget. The best setting is measured on seeds that no trial had.
+In a table every entry has the same number of trials with the same budgets, unless its section says otherwise:
+settings drawn from the space that the method declares, or that covers what the peer's library offers, judged on
+the validation part. The search is successive halving ([tuning](../tuning.md)), or trials in virtual time, where a
+peer is represented by the method of the catalogue with its equations ([records](tuned/proposals)); the best of
+these are then tried on the hosts with the whole budget. The best setting is measured on seeds that no trial had.
 
 Seconds are those of the train clock until the target was met on the validation part, evaluations excluded;
 *exposed* is the share of that time in which a worker waits for communication. Batch {BATCH} per worker and fp32
@@ -240,6 +240,9 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
             f"{field.elastic_of(found)}, over {found[other].title}, the fastest of all others: {verdict}, "
             "corrected for the choice of these two."
         )
+    for row in found.values():
+        if row.fewer:
+            yield f"Not tuned as the others: {row.title}, {row.fewer}."
 
 
 def over_original(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.api.databases import ONE_KIND
 from tests.api.exchange.measured import exported, imported
+from tests.api.hands import SPEC
 from tests.api.planning.test_tuning import TUNED
 from tests.api.test_experiments import problem
 from tests.api.test_extending import THIRD, TWO, ended, extend, finish, preview
@@ -165,8 +166,21 @@ def test_more_trials_have_the_defaults_of_the_trials_before(service):
     """They were refused: trials with another value would not count as one search."""
     first = service.submit(**SMALL)["id"]
     finish(service)
+    asked = SMALL | {"tuning": {"trials": 2, "continues": first}}
     with redefined(LocalSGD, clip_norm=1.0), redefined(DigitsMLP, hidden1=64):
-        second = service.submit(**SMALL | {"tuning": {"trials": 2, "continues": first}})["id"]
+        tried = service.client.post("/experiments/dry-run", json=SPEC | asked).json()["warnings"]
+        made = service.submit(**asked)
         finish(service)
+    second = made["id"]
     assert values(service, "clip_norm", Run.experiment_id == second) == {"sync": [None] * 3, "local": [None] * 3}
     assert hidden(service) == {256}
+    for warnings in (tried, made["warnings"], service.get(f"/experiments/{second}")["warnings"]):
+        assert [each["message"] for each in warnings if each["pointer"] == "/tuning/continues"] == [
+            f"{who} has what was the default in the trials that it continues: {what}"
+            for who, what in (
+                ("local", "clip_norm empty (now 1.0)"),
+                ("the workload digits-mlp", "hidden1 256 (now 64)"),
+            )
+        ]
+    again = service.submit(**SMALL | {"tuning": {"trials": 2, "continues": second}})
+    assert "/tuning/continues" not in [each["pointer"] for each in again["warnings"]], "nothing has changed"

@@ -83,7 +83,7 @@ def test_seconds_of_machines_have_columns_of_their_own(several):
 
 def test_one_machine_is_not_pooled_and_has_the_verdicts_of_its_page(pages):
     text = (pages.parent / "README.md").read_text()
-    assert "One kind of machine has been measured: nothing is pooled" in text
+    assert "The paper's methods were measured on one kind of machine: nothing is pooled" in text
     with_ratio = [row for row in lines(pages / "replication.md", WHOLE) if row[3]]
     (row,) = [row for row in lines(pages.parent / "machines.md", WHOLE) if "2 emulated" in row[0]]
     assert with_ratio[0][3] in row[1]

@@ -103,6 +103,9 @@ def test_entries_without_trials_of_their_own_have_no_verdict(store, tmp_path):
     for each in without:
         (line,) = [line for line in told.splitlines() if line.startswith(f"| {each['entry']} |")]
         assert f"| no claim: {each['unfair']} |" in line
+    for each in entries_of_the_file():
+        said = f"\n- Not tuned as the others: {each['entry']}, {each.get('fewer')}.\n"
+        assert (said in told) == ("fewer" in each), each["entry"]
     fair = [each["entry"] for each in entries_of_the_file() if not each.get("unfair")]
     (line,) = [line for line in told.splitlines() if line.startswith(f"| {fair[0]} |")]
     assert "no claim" not in line

@@ -10,16 +10,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hooke.comparison.by_hand import by_hand
+from hooke.comparison.by_hand import by_hand, searched
 from hooke.comparison.cells import Cell
 from hooke.comparison.effort import later_spaces, trained
 from hooke.comparison.trials import trials_made
-from hooke.comparison.wording import count, describe_target
+from hooke.comparison.wording import count, describe_target, listed
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, WorkloadChoice
 from hooke.tuning.plan import Where
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from hooke_api.comparisons.extended import extended
 from hooke_api.comparisons.figures import figures
 from hooke_api.models import Experiment, Run
 from hooke_api.planning.trials import trial_runs
@@ -68,8 +69,12 @@ class Entry:
     """Per variant."""
     by_hand: str
     """What was left to no search (`hooke.comparison.by_hand`), and which spaces are later ones."""
+    searched: Mapping[str, int | None]
+    """Variant -> how many parameters were searched; None: its algorithm is not built in."""
     methods: Mapping[str, MethodTimes]
     oversubscribed: bool
+    extended: str = ""
+    """What else a reader of its comparison has to know (`hooke_api.comparisons.extended`)."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,15 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         return
     query = select(Run).where(Run.experiment_id == experiment.id, Run.rung.is_(None)).order_by(Run.number)
     places: dict[tuple[str, int], dict[str, Cell]] = defaultdict(dict)
-    for run in session.scalars(query):
+    reported = session.scalars(query).all()
+    for run in reported:
         places[run.cluster, run.workers].setdefault(run.variant, Cell(run.variant, [])).runs.append(figures(run))
     if not places:
         yield LeftOut(experiment, "it has no reported run: no trial gave a setting, or it was cancelled")
         return
-    made = trials_made(trial_runs(session, spec, experiment.id))
-    chosen = _chosen(session, experiment)
+    tried = trial_runs(session, spec, experiment.id)
+    made, chosen = trials_made(tried), _chosen(session, experiment)
+    known = extended(session, experiment, [*reported, *tried]) or ""
     for (cluster, workers), cells in places.items():
         of_place = {v.name: (v.name, spec.tuning.cluster or cluster, workers) for v in spec.variants}
         trials = {name: made[search] for name, search in of_place.items() if search in made}
@@ -118,7 +125,18 @@ def entries(session: Session, experiment: Experiment) -> Iterator[Entry | LeftOu
         here = {
             name: chosen.get((name, cluster, workers)) or chosen.get(search) for name, search in of_place.items()
         }
-        yield _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
+        entry = _entry(experiment, spec, cells, trials, {name: each for name, each in here.items() if each})
+        told = f"{known} {_without_a_result(cells, cluster, workers)}".strip()
+        yield replace(entry, extended=told) if isinstance(entry, Entry) else entry
+
+
+def _without_a_result(cells: Mapping[str, Cell], cluster: str, workers: int) -> str:
+    """Return of which variants seeds do not count, because a person, a machine or an error ended their runs."""
+    lacking = {name: len(cell.by_seed) - len(cell.crossings()) for name, cell in cells.items()}
+    if not any(lacking.values()):
+        return ""
+    named = listed([f"{number} of {name}" for name, number in lacking.items() if number])
+    return f"Seeds without a result on {cluster} with {count(workers, 'worker')}, which do not count: {named}."
 
 
 @dataclass(frozen=True)
@@ -166,6 +184,7 @@ def _entry(
     if not any(each.seconds for found in of_method.values() for each in found):
         where = f"on {first.cluster} with {count(first.workers, 'worker')}"
         return LeftOut(experiment, f"none of its reported runs {where} has a result")
+    numbers = searched(spec)
     cluster = next(each for each in spec.clusters if each.name == first.cluster)
     virtual = cluster.virtual.model_dump(mode="json") if cluster.virtual else None
     kinds = [group.model_dump(mode="json") for group in cluster.groups]
@@ -180,6 +199,7 @@ def _entry(
         target=describe_target(spec.target) if spec.target else "",
         trials=number,
         by_hand=by_hand(spec) + (later_spaces(spec.tuning) if spec.tuning else ""),
+        searched={name: numbers.get(name) for name in trials},
         methods={name: best(found) for name, found in of_method.items()},
         oversubscribed=any(run.oversubscribed for cell in cells.values() for run in cell.runs),
     )

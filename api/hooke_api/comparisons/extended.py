@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from hooke.comparison.contrasts import PROCESSOR
+from hooke.comparison.figures import FINISHED
 from hooke.comparison.wording import count, listed
 from hooke.spec.spaces import Space
+from hooke.spec.specification import ExperimentSpec
 from hooke.spec.states import RunState
 from hooke.spec.sweeps import word
 from hooke.tuning.defaults import WITHOUT
@@ -17,6 +19,7 @@ from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from hooke_api.models import DroppedWorker, Experiment, Run, Transition
+from hooke_api.planning.trials import continued
 
 SHOWN = (RunState.FAILED_USER, RunState.TIMED_OUT)
 """Ends of a run that tell something of its method, after which it can be tried again."""
@@ -26,14 +29,20 @@ Document = Mapping[str, Any]
 """A specification as it is stored."""
 
 
-def extended(session: Session, experiment: Experiment) -> str | None:
+def extended(session: Session, experiment: Experiment, runs: Collection[Run] | None = None) -> str | None:
     """Return it in sentences; None if there is nothing to know.
 
+    `runs`: its reported runs, and those of all trials that count, for who has read them: fewer queries.
+
     Of extensions: seeds that follow a look, variants that were measured when the others had been, not in turn with
-    them, or have other defaults, and runs that were made by other programs or processors. Of any experiment: runs
-    that showed something, and were tried again, and runs that went on without a worker.
+    them, or have other defaults, and runs that were made by other programs or processors. Of any experiment:
+    trials whose times another cluster has disturbed, runs that showed something, and were tried again, and runs
+    that went on without a worker.
     """
-    told = [*_of_retries(session, experiment), *_of_dropped(session, experiment)]
+    told = [*_of_trials(session, experiment, runs)]
+    if runs is None or any(run.attempt > 1 and run.rung is None for run in runs):
+        told += _of_retries(session, experiment)
+    told += _of_dropped(session, experiment)
     if experiment.earlier:
         versions = [*(each["spec"] for each in experiment.earlier), experiment.spec]
         told += [*_of_seeds(versions), *_of_variants(versions), *_of_defaults(session, experiment)]
@@ -47,6 +56,63 @@ def made_by(simulated: bool, hardware: Document | None, versions: Document | Non
     if not simulated and hardware:
         facts[PROCESSOR] = hardware.get("cpu")
     return {name: str(value) for name, value in facts.items() if value}
+
+
+def made_apart(session: Session, experiments: Mapping[str, int], cluster: str, workers: int) -> str:
+    """Return in a sentence in which programs and processors experiments differ that were measured at one place.
+
+    `experiments`: id -> number. Of each, its first run there that ended by itself tells them: in what its runs
+    differ among themselves, `extended` tells. Empty: in nothing.
+    """
+    here = (Run.experiment_id.in_(experiments), Run.cluster == cluster, Run.workers == workers)
+    ended = (Run.rung.is_(None), Run.state.in_(FINISHED))
+    firsts = select(func.min(Run.number).label("number"), Run.experiment_id).where(*here, *ended)
+    first = firsts.group_by(Run.experiment_id).subquery()
+    query = select(Run.experiment_id, Run.simulated, Run.hardware, Run.versions).join(
+        first, (Run.experiment_id == first.c.experiment_id) & (Run.number == first.c.number)
+    )
+    seen: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for of, simulated, hardware, versions in session.execute(query):
+        for name, value in made_by(simulated, hardware, versions).items():
+            seen[name][value].append(experiments[of])
+    told = [f"{name} {_by_numbers(values)}" for name, values in sorted(seen.items()) if len(values) > 1]
+    return f"Its experiments were not measured by the same: {'; '.join(told)}." if told else ""
+
+
+def _by_numbers(values: Mapping[str, Collection[int]]) -> str:
+    """Return values with the numbers of their experiments, those of the newest one first."""
+    newest = sorted(values, key=lambda value: max(values[value]), reverse=True)
+    named = [
+        f"{value} ({', '.join(f'#{number}' for number in sorted(values[value], reverse=True))})"
+        for value in newest[:MOST_SHOWN]
+    ]
+    more = len(newest) - len(named)
+    return listed([*named, f"{more} more"] if more else named)
+
+
+def _of_trials(session: Session, experiment: Experiment, runs: Collection[Run] | None) -> Iterator[str]:
+    """Yield of which variants runs of trials overlapped with those of another cluster on their machine."""
+    if runs is None:
+        counted = _overlapped(session, experiment)
+    else:
+        counted = Counter(run.variant for run in runs if run.rung is not None and run.overlap is not None)
+    if told := [f"{counted[variant]} of {variant}" for variant in experiment.variants if counted[variant]]:
+        yield (
+            "Runs of trials overlapped with those of another cluster on their machine, so that the times by which "
+            f"settings were chosen cannot be trusted: {listed(told)}."
+        )
+
+
+def _overlapped(session: Session, experiment: Experiment) -> Counter[str]:
+    tuning, counting = experiment.spec.get("tuning"), [experiment.id]
+    if not tuning:
+        return Counter()
+    if tuning.get("continues"):
+        before = continued(session, ExperimentSpec.model_validate(experiment.spec))
+        counting += [each.id for each in before]
+    mine = (Run.experiment_id.in_(counting), Run.rung.is_not(None), Run.overlap.is_not(None))
+    rows = session.execute(select(Run.variant, func.count()).where(*mine).group_by(Run.variant))
+    return Counter({variant: number for variant, number in rows})
 
 
 def _of_retries(session: Session, experiment: Experiment) -> Iterator[str]:

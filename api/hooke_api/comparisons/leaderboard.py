@@ -10,14 +10,13 @@ from dataclasses import replace
 
 from hooke.comparison.profiles import TAU_MAX, BenchmarkScore, profile, scores
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 
+from hooke_api.comparisons.board_workload import workload_of
 from hooke_api.comparisons.entries import Entry, LeftOut, MethodTimes, Place, best, entries, in_words
 from hooke_api.comparisons.leaderboard_schemas import (
     Board,
     BoardChoice,
-    BoardWorkload,
-    Counted,
     ExperimentLeftOut,
     Leaderboard,
     MethodResult,
@@ -38,7 +37,8 @@ def answer_leaderboard(session: Session, workload: str | None = None, target: st
     `workload`, `target`: the only ones to consider, as `choices` names them.
     """
     query = select(Experiment).where(in_reach(Experiment.project_id), Experiment.deleted_at.is_(None))
-    newest = session.scalars(query.order_by(Experiment.number.desc()).limit(MOST_EXPERIMENTS)).all()
+    query = query.order_by(Experiment.number.desc()).limit(MOST_EXPERIMENTS)
+    newest = session.scalars(query.options(undefer(Experiment.earlier))).all()  # one query in place of many
     places: dict[Place, list[Entry]] = defaultdict(list)
     given = [found for experiment in newest for found in entries(session, experiment)]
     left_out = [each for each in given if isinstance(each, LeftOut)]
@@ -53,7 +53,7 @@ def answer_leaderboard(session: Session, workload: str | None = None, target: st
         measured, apart = _measured(counted)
         left_out += edited + differing + apart
         if measured:
-            boards.append(_board(at, counted, measured))
+            boards.append(_board(session, at, counted, measured))
     once = {(each.experiment.id, each.why): each for each in left_out}.values()  # several places, one reason
     return Leaderboard(
         tau_max=TAU_MAX,
@@ -175,7 +175,10 @@ def _measured(counted: Mapping[str, Sequence[Entry]]) -> tuple[dict[str, dict[st
 
 
 def _board(
-    at: Place, counted: Mapping[str, Sequence[Entry]], measured: Mapping[str, Mapping[str, MethodTimes]]
+    session: Session,
+    at: Place,
+    counted: Mapping[str, Sequence[Entry]],
+    measured: Mapping[str, Mapping[str, MethodTimes]],
 ) -> Board:
     cluster, workers, described = at
     complete, lacking = _complete(measured)
@@ -188,7 +191,7 @@ def _board(
         workers=workers,
         simulated=json.loads(described)[1] is not None,
         oversubscribed=any(each.oversubscribed for name in measured for each in counted[name]),
-        workloads=[_workload(name, counted[name]) for name in measured],
+        workloads=[workload_of(session, name, counted[name]) for name in measured],
         methods=[
             _ranked(name, scored[name], [times[name].on(seeds) for times, seeds in shared], colors)
             for name in order
@@ -225,15 +228,6 @@ def _shared_seeds(times: Mapping[str, MethodTimes], complete: Sequence[str]) -> 
 def _seconds(times: MethodTimes, seeds: Collection[int]) -> Mapping[int, float]:
     """Return a method's times by seed; one without a setting missed the target with all seeds."""
     return times.on(seeds).seconds or dict.fromkeys(seeds, math.inf)
-
-
-def _workload(name: str, found: Sequence[Entry]) -> BoardWorkload:
-    refs = [
-        Counted(id=each.experiment.id, number=each.experiment.number, name=each.experiment.name) for each in found
-    ]
-    given = [f"#{each.experiment.number}:{each.by_hand}" for each in found if each.by_hand]
-    target, trials = found[0].target, found[0].trials
-    return BoardWorkload(name=name, target=target, trials=trials, experiments=refs, by_hand=" ".join(given))
 
 
 def _colors(counted: Mapping[str, Sequence[Entry]]) -> dict[tuple[str, str], int]:

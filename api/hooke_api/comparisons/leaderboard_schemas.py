@@ -32,7 +32,11 @@ class BoardWorkload(View):
     experiments: list[Counted]
     """The experiments that measured it, the newest first."""
     by_hand: str = ""
-    """What was left to no search, where variants of one of them differ in it, in words; empty: nothing."""
+    """What each of them left to no search, or gave by hand, and how many parameters were searched, if the numbers
+    differ, in words; empty: nothing."""
+    extended: str = ""
+    """What else a reader has to know of how they were measured, as their comparisons say it (`extended`), and by
+    which programs and processors, where these differ between them; empty: nothing."""
 
 
 class MethodResult(View):

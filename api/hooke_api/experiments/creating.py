@@ -24,6 +24,7 @@ from hooke_api.base.reach import DEFAULT_NAME, reaches
 from hooke_api.calibration.service import latest, outdated
 from hooke_api.experiments.faults import checked_plan
 from hooke_api.experiments.fitting import check_fit
+from hooke_api.experiments.inherited import told_of_continued
 from hooke_api.experiments.memory import memory
 from hooke_api.experiments.schemas import DryRun, ExperimentView, PlannedRunView
 from hooke_api.experiments.service import view
@@ -67,6 +68,7 @@ def dry_run(session: Session, asked: ExperimentSpec, who: str, project: str, sil
         reported_runs=plan.reported_runs if spec.tuning else len(planned),
         warnings=[
             *plain.as_sent([*warnings(session, spec, planned), *outdated(session, unresolved)]),
+            *told_of_continued(spec, plan.defaults),
             *about_quota(session, into),
         ],
         durations=durations(session, spec, planned),
@@ -168,6 +170,7 @@ def _prepare(session: Session, sent: ExperimentSpec, project: str) -> _Prepared:
     step = plan.first()
     check_fit(session, spec, step.runs)
     found = [*warnings(session, spec, step.runs), *outdated(session, sent), *about_quota(session, project)]
+    found += told_of_continued(plan.begun, plan.defaults)
     return _Prepared(plan.begun, project, step, [asdict(each) for each in found], registered_cores(session))
 
 

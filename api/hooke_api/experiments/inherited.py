@@ -1,8 +1,9 @@
-"""What runs that are added to an experiment take from those that it has.
+"""What runs that are added to an experiment, or continue one, take from those that there are.
 
 A further variant takes the collective, where it names none: its default may have been another one (decision 112),
 and who names no collective does not ask for a comparison of collectives. Further seeds of a variant have the
-defaults of its runs (`hooke.tuning.defaults`); a further variant has those of now, which is told.
+defaults of its runs (`hooke.tuning.defaults`), and an experiment that continues trials those of the trials; a
+further variant has those of now, which is told.
 """
 
 from __future__ import annotations
@@ -53,13 +54,24 @@ def _taken(spec: Mapping[str, Any], variant: Variant) -> str | None:
 
 def told_of_kept(spec: ExperimentSpec, defaults: Defaults, *, seeds: bool) -> Iterator[Fault]:
     """Yield which values added runs keep that are not the defaults by now; `seeds`: also of present variants."""
-    names = [variant.name for variant in spec.variants] if seeds else []
+    for who, values in _kept(spec, defaults, variants=seeds):
+        yield Fault("", f"{who} keeps what was the default when it was submitted: {values}")
+
+
+def told_of_continued(spec: ExperimentSpec, defaults: Defaults) -> Iterator[Fault]:
+    """Yield which values that are not the defaults by now an experiment has from the trials that it continues."""
+    for who, values in _kept(spec, defaults, variants=True):
+        why = f"{who} has what was the default in the trials that it continues: {values}"
+        yield Fault("/tuning/continues", why)
+
+
+def _kept(spec: ExperimentSpec, defaults: Defaults, *, variants: bool) -> Iterator[tuple[str, str]]:
+    names = [variant.name for variant in spec.variants] if variants else []
     found = {name: (defaults.of(name), defaults.changed.get(name, {})) for name in names}
     found[f"the workload {spec.workload.name}"] = defaults.workload, defaults.workload_changed
     for who, (then, now) in found.items():
         if now:
-            values = listed([f"{name} {word(then[name])} (now {word(value)})" for name, value in now.items()])
-            yield Fault("", f"{who} keeps what was the default when it was submitted: {values}")
+            yield who, listed([f"{name} {word(then[name])} (now {word(value)})" for name, value in now.items()])
 
 
 def told_of_present(spec: ExperimentSpec, present: Collection[str], defaults: Defaults) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hooke.catalogue.claims import identical_workers
+from hooke.catalogue.claims import Limit, identical_workers
 from hooke.catalogue.rank import Rank
 from hooke.methods.gathered import Bits, Gathered, largest_of_chunks
 from hooke.methods.settings import SCHEDULED, StepSettings
@@ -18,7 +18,8 @@ class Demo(StepSettings):
 
     Every worker accumulates its own gradients. Each step sends what has become large, and takes it out of the
     momentum; the rest waits. T is the orthonormal discrete cosine transform of every chunk, so that a few
-    coefficients stand for a slow component of many elements. Cost per step: one all-gather,
+    coefficients stand for a slow component of many elements. With k = chunk nothing waits: it steps along the
+    signs of the mean gradient, as 1-bit Adam with b1 = b2 = 0 in its warm-up. Cost per step: one all-gather,
     log2(P) A + 1.5 (P - 1) k / chunk |W| B, not hidden.
 
     Readings: a chunk is 64 successive elements of the flat vector, where the authors' program transforms 64 x 64
@@ -34,7 +35,10 @@ class Demo(StepSettings):
     family = "Stochastic gradient descent"
     reference = "sparse.demo"
     exchange = largest_of_chunks
-    limits = [identical_workers("demo")]
+    limits = [
+        Limit("onebit-adam", {"chunk": 8, "kept": 8}, {"lr": 0.02, "b1": 0.0, "b2": 0.0, "switch": 10**9}),
+        identical_workers("demo"),
+    ]
     compressible, encodes_itself, takes_threads = False, True, False
     tested_with = {"lr": 0.02, "chunk": 8, "kept": 4}
     accesses = 12

@@ -32,7 +32,7 @@ class OnebitAdam(StepSettings):
     no bias correction, as in the paper and the authors' program. An element without any gradient in the warm-up
     (v = 0) is not moved, as with that program's mask. eps = 1e-8. In the warm-up the mean is clipped, later each
     worker's gradient; weight decay shrinks x (decoupled), as in that program. Default T = 100; the paper takes 15
-    to 20 percent of the steps.
+    to 20 percent of the steps. With b1 = b2 = 0 the warm-up steps along signs, as DeMo does where it sends all.
 
     Reference: Tang et al., ICML 2021 (arXiv 2102.02888).
     """

@@ -28,6 +28,7 @@ OWN = {
     "experiments": "hooke.cli.experiments:app",
     "runs": "hooke.cli.runs:app",
     "submit": "hooke.cli.submit:submit",
+    "verdict": "hooke.cli.experiment_verdict:verdict",
     "users": "hooke.cli.users:app",
     "projects": "hooke.cli.projects:app",
     "tokens": "hooke.cli.tokens:app",

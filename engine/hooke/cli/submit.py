@@ -76,9 +76,7 @@ def on_clusters(document: Any, names: Sequence[str]) -> Any:
 
 def _well(remote: Remote, experiment: str) -> bool:
     """Wait for the end of an experiment, print its verdict; return whether every run succeeded."""
-    from rich.console import Console
-
-    from hooke.cli.verdict import show
+    from hooke.cli.experiment_verdict import show_all
 
     told = ""
     while not (view := _patient(remote, f"/experiments/{experiment}"))["finished_at"]:
@@ -87,7 +85,7 @@ def _well(remote: Remote, experiment: str) -> bool:
             typer.echo(counts, err=True)
         told = counts
         time.sleep(LOOK_SECONDS)
-    show(Console(), _patient(remote, f"/experiments/{experiment}/comparison"))
+    show_all(lambda path: _patient(remote, path), view)
     return bool(view["state"] == "succeeded")
 
 

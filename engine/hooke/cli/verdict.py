@@ -43,25 +43,44 @@ def show(console: Console, comparison: dict[str, Any]) -> None:
         console.print(_as_it_is(f"• {sentence}"), soft_wrap=True)
 
 
+SEARCHED = (
+    *("variant", "cluster", "workers", "met the target", "median trial", "samples", "core hours"),
+    "at an edge",
+)
+
+
 def show_choices(console: Console, tuning: dict[str, Any]) -> None:
-    """Print the chosen settings of the response to `GET /experiments/{id}/tuning`."""
-    result = Table(title="Chosen settings", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in ("variant", "cluster", "workers", "setting", "at an edge", "trials met the target"):
-        result.add_column(column, justify="right" if column == "workers" else "left", overflow="fold")
+    """Print searches and chosen settings of the response to `GET /experiments/{id}/tuning`."""
+    result = Table(title="Trials", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in SEARCHED:
+        result.add_column(column, justify="left" if column in ("variant", "cluster") else "right", overflow="fold")
+    chosen = []
     for search in tuning["searches"]:
-        chosen = next((trial for trial in search["trials"] if trial["chosen"]), None)
-        values = chosen["parameters"] if chosen else {}
-        setting = ", ".join(f"{name} {value}" for name, value in values.items())
-        edges = ", ".join(f"{name} ({end})" for name, end in search["edges"].items())
-        reached = "-" if search["reached"] is None else f"{search['reached']:.0%} of {len(search['trials'])}"
-        cells = (search["variant"], search["cluster"], str(search["workers"]))
-        told = (*cells, setting or ("as given" if chosen else "none"), edges or "-", reached)
-        result.add_row(*map(_as_it_is, told))
+        result.add_row(*map(_as_it_is, _searched(search)))
+        trial = next((trial for trial in search["trials"] if trial["chosen"]), None)
+        values = ", ".join(f"{name} {value}" for name, value in (trial or {}).get("parameters", {}).items())
+        setting = values or ("as given" if trial else "none")
+        chosen.append(f"{search['variant']} on {search['cluster']}, {search['workers']} workers: {setting}")
     console.print(result)
+    for said in chosen:
+        console.print(_as_it_is(f"Chosen for {said}"), soft_wrap=True)
     for variant, spaces in {search["variant"]: search["spaces"] for search in tuning["searches"]}.items():
-        said = [f"{name} {Space.model_validate(space).in_words}" for name, space in spaces.items()]
-        if said:
-            console.print(_as_it_is(f"Searched for {variant}: {'; '.join(said)}"), soft_wrap=True)
+        words = [f"{name} {Space.model_validate(space).in_words}" for name, space in spaces.items()]
+        if words:
+            console.print(_as_it_is(f"Searched for {variant}: {'; '.join(words)}"), soft_wrap=True)
+
+
+def _searched(search: dict[str, Any]) -> tuple[str, ...]:
+    """Return the row of one search; a dash is a missing figure."""
+    reached, median = search["reached"], search["median_seconds"]
+    unit, hours = "virtual s" if search["simulated"] else "s", search["core_hours"]
+    return (
+        *(search["variant"], search["cluster"], str(search["workers"])),
+        "-" if reached is None else f"{reached:.0%} of {len(search['trials'])}",
+        f"{median:.3g} {unit}" if median is not None else "-" if reached is None else "missed",
+        *(f"{search['samples']:,}", f"{hours:{'.2g' if hours < 10 else ',.0f'}}"),
+        ", ".join(f"{name} ({end})" for name, end in search["edges"].items()) or "-",
+    )
 
 
 def _as_it_is(text: str) -> Text:

@@ -6,7 +6,7 @@ elsewhere, and a space may lie beside the good settings. So the tuning behind a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hooke.catalogue.joined import joined, offer_of
@@ -38,7 +38,10 @@ def by_hand(spec: ExperimentSpec) -> str:
             *_told("Searched in spaces of their own", _own(spaces)),
             *_told("Searched in spaces that the specification gives for an algorithm", given),
             *_told(f"With other communication than {base.name}", sent),
-            *_told_of_all(_alike(values), _alike(spaces), _alike_sent(spec)),
+            *_told_of_all(
+                base.name if len(spec.variants) == 1 else "All variants alike",
+                [_alike(values), _alike(spaces), _alike_sent(spec)],
+            ),
         ]
     )
 
@@ -46,11 +49,16 @@ def by_hand(spec: ExperimentSpec) -> str:
 def dimensions(spec: ExperimentSpec) -> str:
     """Return how many parameters were searched, if not as many of all variants, a sentence with a space before it.
 
-    Of algorithms that are not built in it is not known. A method with three times as many parameters that matter
-    is called slower in most simulated comparisons with one that is as fast at its best (decision 150).
+    Of algorithms that are not built in it is not known.
     """
+    found = searched(spec)
+    return fewest_and_most(found, known_of_all=len(found) == len(spec.variants))
+
+
+def searched(spec: ExperimentSpec) -> dict[str, int]:
+    """Return by variant how many parameters were searched; without those of algorithms that are not built in."""
     if spec.tuning is None:
-        return ""
+        return {}
     offered, found = brought_along(), dict[str, int]()
     workload = offered.workloads.get(spec.workload.name)
     for variant in spec.variants:
@@ -58,10 +66,19 @@ def dimensions(spec: ExperimentSpec) -> str:
             begun = spec.tuning.spaces.get(variant.algorithm)
             offer = offer_of(variant, method, workload, spec.workload, begun) if workload else method
             found[variant.name] = len(free_spaces(variant, offer))
+    return found
+
+
+def fewest_and_most(found: Mapping[str, int], *, known_of_all: bool) -> str:
+    """Return a sentence, with a space before it, on numbers of searched parameters; empty where they are the same.
+
+    A method with three times as many parameters that matter is called slower in most simulated comparisons with
+    one that is as fast at its best (decision 150).
+    """
     least, most = (pick(found, key=found.__getitem__, default="") for pick in (min, max))
     if not found or found[least] == found[most]:
         return ""
-    of = " of built-in methods" if len(found) < len(spec.variants) else ""
+    of = "" if known_of_all else " of built-in methods"
     return (
         f" Between {found[least]} ({least}) and {count(found[most], 'parameter')} ({most}){of} were searched: as "
         "many trials find the best of many less often than of few."
@@ -102,12 +119,13 @@ def _alike_sent(spec: ExperimentSpec) -> list[str]:
     return [each for each in first if all(each in other for other in others)]
 
 
-def _told_of_all(values: list[str], spaces: list[str], sent: list[str]) -> Iterator[str]:
+def _told_of_all(who: str, alike: Sequence[list[str]]) -> Iterator[str]:
+    values, spaces, sent = alike
     parts = [f"not searched {', '.join(values)}"] if values else []
     parts += [f"searched in a space of the specification {', '.join(spaces)}"] if spaces else []
     parts += [f"communication with {', '.join(sent)}"] if sent else []
     if parts:
-        yield f" All variants alike: {'; '.join(parts)}."
+        yield f" {who}: {'; '.join(parts)}."
 
 
 def _told(what: str, found: Mapping[str, list[str]]) -> Iterator[str]:

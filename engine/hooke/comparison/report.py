@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -233,8 +233,8 @@ class _Group:
             overlapped=_overlapped(runs),
             ended=sum(run.state in TERMINAL for run in runs),
             runs=len(runs),
-            failed=sum(run.state in FAILED for run in runs),
-            cancelled=sum(run.state is RunState.CANCELLED for run in runs),
+            failed=Counter(run.variant for run in runs if run.state in FAILED),
+            cancelled=Counter(run.variant for run in runs if run.state is RunState.CANCELLED),
         )
         baseline = self._baseline
         if baseline in self._unchosen:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hooke.comparison.intervals import Interval
 from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, SHOWN, WORTH_SHOWING, Claim, Verdict
@@ -20,11 +20,12 @@ class ComparedPlace:
     oversubscribed: bool
     ended: int
     runs: int
-    failed: int
+    failed: Mapping[str, int]
+    """Variant -> number of its runs that failed."""
     overlapped: int = 0
     """Runs that shared their machine with a run of another cluster."""
-    cancelled: int = 0
-    """Runs whose seed is not compared, because a person ended them."""
+    cancelled: Mapping[str, int] = field(default_factory=dict)
+    """The same of runs whose seed is not compared, because a person ended them."""
 
     def __str__(self) -> str:
         notes = [count(self.workers, "worker"), "simulated" if self.simulated else "real"]
@@ -36,11 +37,16 @@ class ComparedPlace:
             )
         if self.ended < self.runs:
             notes.append(f"so far {self.ended} of {self.runs} runs ended")
-        if self.failed:
-            notes.append(f"{count(self.failed, 'run')} failed")
-        if self.cancelled:
-            notes.append(f"{count(self.cancelled, 'run')} cancelled")
+        notes += [_ended("failed", self.failed), _ended("cancelled", self.cancelled)]
+        notes = [note for note in notes if note]
         return f"On {self.cluster} ({', '.join(notes)})"
+
+
+def _ended(how: str, of: Mapping[str, int]) -> str:
+    """Return "3 runs failed: 2 of a and 1 of b", those with the most first; empty without any."""
+    most = [f"{n} of {name}" for name, n in sorted(of.items(), key=lambda each: -each[1])]
+    named = [*most[:6], f"{len(most) - 6} more variants"] if len(most) > 6 else most
+    return f"{count(sum(of.values()), 'run')} {how}: {listed(named)}" if of else ""
 
 
 def count(n: int, noun: str) -> str:

@@ -60,6 +60,16 @@ describe("the leaderboard", () => {
     );
   });
 
+  it("says what else is to be known of how a workload was measured", async () => {
+    const [first, ...others] = board().workloads;
+    const known = { extended: "#8: Seeds were added after 3 had been compared (now 5)." };
+    await open({ boards: [board({ workloads: first ? [{ ...first, ...known }, ...others] : [] })] });
+    expect(await screen.findByTestId("extended")).toHaveTextContent(
+      "digits-mlp: #8: Seeds were added after 3 had been compared (now 5).",
+    );
+    expect(screen.queryByTestId("by-hand")).toBeNull();
+  });
+
   it("says how to get on it while nothing counts, and why each experiment does not", async () => {
     await open({
       left_out: [{ id: "exp_3", number: 3, name: "plain", why: "it has no target: clone it with one" }],

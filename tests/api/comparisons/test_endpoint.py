@@ -227,7 +227,7 @@ def test_a_seed_that_diverged_missed_the_target_and_one_that_a_machine_ended_say
         4,
         "faster",
     )
-    assert "3 runs failed" in answer["sentences"][0]
+    assert "3 runs failed: 2 of Sync EASGD and 1 of " in answer["sentences"][0]
 
 
 @ONE_KIND

@@ -103,6 +103,10 @@ def test_what_only_some_variants_were_given_is_part_of_the_tuning_that_a_verdict
     wide = {"workload": {"name": "xmlc-mlp", "parameters": {"labels": 50}}}
     assert told({}, {"workload_settings": {"active": 30}}, **wide) == " Not searched: a (workload.active)."
     assert told({}, {"parameters": {"period": 16}}, tuning=None) == "", "then nothing is searched"
+    base = [DOCUMENT["variants"][0] | alike]
+    assert told(variants=base) == (
+        " base: not searched momentum; searched in a space of the specification lr; communication with wire bf16."
+    ), "there is no other one to be like"
     many = [{"name": f"v{n}", "algorithm": "slowmo", "parameters": {"period": n}} for n in range(1, 10)]
     assert told(variants=many, baseline="v1").endswith("v6 (period), and 3 more.")
 
@@ -127,7 +131,7 @@ def test_runs_that_a_person_has_ended_are_told_with_the_claims():
     found = list(runs("here", {"base": 100.0, "a": 10.0}))
     ended = [replace(r, state=RunState.CANCELLED) if (r.variant, r.seed) == ("base", 0) else r for r in found]
     (sentence,) = report(ended, "base", TARGET, Effort()).sentences
-    assert ", 1 run cancelled)" in sentence
+    assert ", 1 run cancelled: 1 of base)" in sentence
     (sentence,) = report(found, "base", TARGET, Effort()).sentences
     assert "cancelled" not in sentence
 

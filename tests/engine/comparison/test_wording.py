@@ -104,7 +104,7 @@ def test_a_correction_is_said():
         "surely reaches the target 2.0x faster than B "
         "(95% interval 1.9 to 2.1, 3 seeds; after correction for 3 comparisons)."
     )
-    place = ComparedPlace("local", 2, True, False, 15, 15, 0)
+    place = ComparedPlace("local", 2, True, False, 15, 15, {})
     assert group_sentence(place, "B", "90% test accuracy", list(group.items())) == (
         "On local (2 workers, simulated), time to 90% test accuracy against B, 95% intervals, claims after "
         "correction for 3 comparisons: faster: surely 2.0x (1.9 to 2.1, n=3); not shown: just 1.3x (1.1 to 1.6, "
@@ -114,7 +114,7 @@ def test_a_correction_is_said():
 
 
 def test_a_group_says_everything_at_once():
-    place = ComparedPlace("local", 2, False, True, 14, 15, 1)
+    place = ComparedPlace("local", 2, False, True, 14, 15, {"X": 1, "Y": 2}, cancelled={"B": 1})
     verdicts = [
         ("W", compare(MISSED_LATE, QUICK)),
         ("X", compare(QUICK, MISSED_LATE)),
@@ -122,7 +122,8 @@ def test_a_group_says_everything_at_once():
     ]
     assert group_sentence(place, "B", "90% validation accuracy", verdicts) == (
         "On local (2 workers, real, oversubscribed: more ranks than cores, "
-        "so far 14 of 15 runs ended, 1 run failed), time to 90% validation accuracy against B, "
+        "so far 14 of 15 runs ended, 3 runs failed: 2 of Y and 1 of X, 1 run cancelled: 1 of B), time to 90% "
+        "validation accuracy against B, "
         "95% intervals: faster: W at least 3.9x (n=5); "
         "slower: X at least 3.9x as long (n=5); practically the same: Y 1.0x (1.0 to 1.0, n=5)."
     )

@@ -1,6 +1,7 @@
 """The tutorial runs from its first cell to its last, in a kernel of its own; the README calls what exists."""
 
 import ast
+import dataclasses
 import inspect
 import os
 import re
@@ -46,3 +47,27 @@ def test_the_lines_of_the_readme_call_what_exists():
     assert all(hasattr(hooke.Comparison, name.removeprefix("r.")) for name in used if name.startswith("r."))
     (network,) = (each for each in calls if ast.unparse(each.func) == "hooke.Network")
     hooke.Network(*(ast.literal_eval(argument) for argument in network.args))
+
+
+ARGUMENTS = """
+    methods model train test validation loss score workload target metric baseline workers seeds first_seed trials
+    tuning_seeds trial_samples search sampler network world batch samples evaluate_every sharding
+    seconds_per_sample communication device precision name progress
+"""
+MEMBERS = """
+    verdict table rows plot settings trials searches runs report specification complete interrupted warnings save
+    submit
+"""
+
+
+def test_what_programs_use_stays_and_is_documented():
+    """A name that programs of version 0.1 use is not removed; a new one is documented, and added here."""
+    page = (ROOT / "docs/notebook.md").read_text()
+    first, *others = inspect.signature(hooke.compare).parameters.values()
+    assert [first.name, *(each.name for each in others)] == ARGUMENTS.split()
+    assert all(each.kind is each.KEYWORD_ONLY and each.default is not each.empty for each in others)
+    members = {name for name in dir(hooke.Comparison) if not name.startswith("_")}
+    members |= {field.name for field in dataclasses.fields(hooke.Comparison) if not field.name.startswith("_")}
+    assert members - {"planned"} == set(MEMBERS.split()), "`planned` is for those who save"
+    for name in (ARGUMENTS + MEMBERS).split():
+        assert re.search(rf"`{name}[`=(]", page), f"{name} is not documented"

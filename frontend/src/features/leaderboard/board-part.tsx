@@ -1,5 +1,6 @@
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
 import { LineChart } from "@/lib/charts/line-chart";
 import type { Board, BoardWorkload, MethodResult, RankedMethod } from "@/lib/client/types.gen";
 import { formatNumber, formatPercent, formatPercentTick } from "@/lib/format/numbers";
@@ -61,14 +62,20 @@ export function BoardPart({ board, tauMax, title, sort, sortBy, colorOf }: Board
           />
         </div>
       )}
-      {board.workloads.map(
-        ({ name, by_hand: given }) =>
-          given && (
-            <Text key={name} fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="by-hand">
+      {board.workloads.map(({ name, by_hand: given, extended }) => (
+        <Fragment key={name}>
+          {given && (
+            <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="by-hand">
               {name}: {given}
             </Text>
-          ),
-      )}
+          )}
+          {extended && (
+            <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="extended">
+              {name}: {extended}
+            </Text>
+          )}
+        </Fragment>
+      ))}
       {board.unranked.length > 0 && (
         <Text fz={13} lh={1.5} c="dimmed" maw="84ch" mb={14} data-testid="unranked">
           Not ranked, because not measured everywhere:{" "}

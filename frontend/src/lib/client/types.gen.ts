@@ -637,7 +637,8 @@ export type BoardWorkload = {
     /**
      * By Hand
      *
-     * What was left to no search, where variants of one of them differ in it, in words; empty: nothing.
+     * What each of them left to no search, or gave by hand, and how many parameters were searched, if the numbers
+     * differ, in words; empty: nothing.
      */
     by_hand?: string;
     /**
@@ -646,6 +647,13 @@ export type BoardWorkload = {
      * The experiments that measured it, the newest first.
      */
     experiments: Array<Counted>;
+    /**
+     * Extended
+     *
+     * What else a reader has to know of how they were measured, as their comparisons say it (`extended`), and by
+     * which programs and processors, where these differ between them; empty: nothing.
+     */
+    extended?: string;
     /**
      * Name
      *
