@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooke.catalogue.warnings import said_of_compute_time
+from hooke.catalogue.warnings import said_of_compute_time, said_of_devices
 from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
@@ -214,7 +214,8 @@ def _compute_time(network: VirtualCluster) -> str:
     if network.compute_source:
         return f"T{said_of_compute_time(network)[1:]}."
     time = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample"
-    return f"The simulated compute time, {time}, is as given (`seconds_per_sample`), not measured."
+    given = f"The simulated compute time, {time}, is as given (`seconds_per_sample`), not measured"
+    return f"{given}; {devices}." if (devices := said_of_devices(network)) else f"{given}."
 
 
 def _row(row: Row) -> dict[str, Any]:
