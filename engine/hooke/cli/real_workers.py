@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -16,6 +15,8 @@ from hooke.spec.specification import VirtualCluster
 
 HOST: Kind = "cpu-28"
 """The profile of a CPU; those of all other virtual devices are GPUs."""
+ROUNDING = 1e-15
+"""By how much a speed may be above 1 that is divided by the highest one."""
 
 
 def real_workers(virtual: object, workers: int, device: str) -> tuple[list[dict[str, Any]], list[str]]:
@@ -40,8 +41,8 @@ def real_workers(virtual: object, workers: int, device: str) -> tuple[list[dict[
     found = []
     for worker, group in enumerate(simulated):
         speed, (chance, longer) = speeds[worker] / most, cluster.stragglers(worker)
-        while speed * highest[worker] > 1:  # by rounding
-            speed = math.nextafter(speed, 0)
+        if speed * highest[worker] > 1:  # by rounding
+            speed *= 1 - ROUNDING
         update: dict[str, Any] = {"kind": _kind(group), "count": 1, "speed": max(LEAST_SPEED, speed)}
         update |= {"changes": changes[worker], "straggling": chance, "straggling_factor": longer}
         found.append(group.model_copy(update=update))
