@@ -85,6 +85,7 @@ def result(
         "messages": sum(d.messages for d in done.values()) if workers else None,
         "staleness": _histogram(done.values()),
         "lost_mass": done[0].lost_mass if 0 in done else None,
+        **({"kinds": kinds} if (kinds := _kinds(spec)) else {}),
         **({"speeds": speeds} if (speeds := relative_speeds(spec, done)) else {}),
         "computing": [_computing(done.get(rank)) for rank in range(spec.workers)],
         "dropped": last.dropped if last else [],
@@ -113,6 +114,12 @@ def relative_speeds(spec: RunSpec, done: Mapping[int, Done]) -> list[float | Non
     }
     fastest = max(rates.values(), default=1.0)
     return [rates[rank] / fastest if rank in rates else None for rank in range(spec.workers)]
+
+
+def _kinds(spec: RunSpec) -> list[str]:
+    """Return the kind of every worker, as the form writes it; empty without kinds."""
+    groups = [spec.group(rank) for rank in range(spec.workers)]
+    return [group.notation for group in groups if group is not None]
 
 
 def _computing(done: Done | None) -> float | None:
@@ -200,6 +207,7 @@ def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if found["lost_mass"] is not None:
         lines.append(("lost mass", f"{found['lost_mass']:.2e} of what was pushed (rounding alone: about 1e-7)"))
     if (speeds := found.get("speeds")) and len(speeds) <= MANY:
+        lines.append(("kinds", f"worker 0, 1, ...: {', '.join(found['kinds'])}"))
         told = ", ".join("unknown" if each is None else f"{each:.3g}" for each in speeds)
         how = "simulated" if found["simulated"] else "measured"
         lines.append(("speeds", f"worker 0, 1, ...: {told} of the fastest, {how}"))

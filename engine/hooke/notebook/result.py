@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooke.catalogue.groups import groups_of
 from hooke.catalogue.warnings import said_of_compute_time, said_of_devices
 from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
@@ -20,7 +21,7 @@ from hooke.comparison.wording import power_hint
 from hooke.notebook.needed import needed
 from hooke.notebook.running import ComparedRun
 from hooke.notebook.searches import MethodSearch, edge_sentence
-from hooke.spec.specification import ExperimentSpec, VirtualCluster
+from hooke.spec.specification import ClusterChoice, ExperimentSpec, VirtualCluster
 from hooke.spec.states import TERMINAL, RunState
 
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ class Comparison:
         hint = power_hint([(row.first.variant, row.verdict) for row in found.rows])
         more = filter(None, [hint, found.tuning, edge_sentence(self._searches), found.note])
         said = [*found.sentences, *more]
-        said += [_compute_time(cluster.virtual) for cluster in self.specification.clusters if cluster.virtual]
+        clusters = self.specification.clusters
+        said += [f"The workers: {kinds}." for cluster in clusters if (kinds := _kinds(cluster))]
+        said += [_compute_time(cluster.virtual) for cluster in clusters if cluster.virtual]
         said += [*self._failures(), *(f"Warning: {warning}." for warning in self.warnings)]
         return Text("\n".join([*said, *([INTERRUPTED] if self.interrupted else [])]))
 
@@ -208,6 +211,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         return str(self.verdict)
+
+
+def _kinds(cluster: ClusterChoice) -> str:
+    """Return the kinds of a cluster's workers, where they have any: `3 cpu, cpu@0.25`."""
+    groups = groups_of(cluster)
+    return ", ".join(f"{group.count} {group.notation}" if group.count > 1 else group.notation for group in groups)
 
 
 def _compute_time(network: VirtualCluster) -> str:

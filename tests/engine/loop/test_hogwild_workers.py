@@ -106,7 +106,9 @@ def test_speeds_are_measured_by_batches_per_second_of_computing():
     found = result(spec, StateReport(state="succeeded", unix=0, why=""), {}, done, [])
     fast, slow = found["computing"]
     assert fast / slow == pytest.approx(3 / 4), "three batches, in the time of one that takes four times as long"
-    assert 0.5 < slow <= 1 and "computing worker 0, 1, ...: " in " ".join(table(found).split())
+    assert 0.5 < slow <= 1 and found["kinds"] == ["cpu", "cpu@0.25"]
+    told = " ".join(table(found).split())
+    assert "kinds worker 0, 1, ...: cpu, cpu@0.25 speeds" in told and "computing worker 0, 1, ...: " in told
 
 
 def test_slots_are_threads_and_both_worlds_have_the_kinds():

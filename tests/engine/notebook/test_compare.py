@@ -229,7 +229,7 @@ def test_workers_may_differ_in_speed():
     found = hooke.compare(["sync-sgd", "async-sgd"], **GIVEN, **QUICK | kinds, network=network)
     (cluster,) = found.specification.clusters
     assert cluster.workers == [2] and [group.speed for group in cluster.virtual.devices] == [1, 0.25]
-    assert "(2 workers, simulated" in found.verdict
+    assert "(2 workers, simulated" in found.verdict and "\nThe workers: cpu, cpu@0.25.\n" in found.verdict
     together, apart = found.runs
     slowest = 100 * 8 * QUICK["seconds_per_sample"] / 0.25
     assert slowest < together.figures.clock < 1.2 * slowest
