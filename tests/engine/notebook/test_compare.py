@@ -252,6 +252,7 @@ def test_real_ranks_train_the_same_model():
     worlds = ({"seconds_per_sample": 2e-5}, {"world": "mpi"})
     both = [hooke.compare(**chosen, **GIVEN, **quick, **world) for world in worlds]
     assert all(map(np.array_equal, *(weights(found.runs[0]) for found in both)))
-    assert 0.3 < last(both[1].runs[0], 1)["slowed_to"] < 0.6
+    fast, slow = (last(both[1].runs[0], rank) for rank in range(2))
+    assert "slowed_to" not in fast and 0 < slow["slowed_to"] < 0.6, "a busy machine makes sleeps longer"
     assert "(2 workers, real" in both[1].verdict
     assert not list(both[1].runs[0].folder.glob("*.pickle"))
