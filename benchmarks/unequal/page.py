@@ -56,9 +56,11 @@ ahead of all others, and nobody falls behind all of them.
 SHAPES = """\
 Ma and Rusu (arXiv 2004.08771) report, by a reading of their figures, that the CPU makes 85% to 99% of the updates
 with static sizes and 52% to 81% with adaptive ones; and that static sizes are better on low-dimensional data,
-adaptive ones on sparse high-dimensional data (on w8a with a K80, about 9 s and 4.5 s). Their data with many
-features, real-sim, are not at hand; finna-50 has as many, and more classes: records of libraries with the 50 most
-frequent of their subjects and the 20,000 most frequent words (`benchmarks.unequal derive`). Their CPU counts one
+adaptive ones on sparse high-dimensional data (on w8a with a K80, about 9 s and 4.5 s). Of their data covtype,
+real-sim and delicious are not at hand: `libsvm-mlp` and `xmlc-mlp` read such files, and nothing was measured on
+them. finna-50 has as many features as real-sim, and more classes: records of libraries with the 50 most frequent
+of their subjects and the 20,000 most frequent words (`benchmarks.unequal derive`). Hidden layers are rectified
+here; those of their released code are sigmoids, which `libsvm-mlp` has, too. Their CPU counts one
 update for each of its threads and ours one for each batch, so that shares cannot be compared as numbers; the CPU
 here is one simulated worker without threads. Adaptive sizes begin at 1 for every worker in these boxes, and grow.
 With a real device they begin at the largest and keep a quarter of it (`run --gpu`), which is a reading of the

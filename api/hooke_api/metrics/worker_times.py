@@ -78,19 +78,4 @@ def groups_of(spec: Mapping[str, Any], workers: int) -> list[DeviceGroup | None]
 
 def kinds_of(spec: Mapping[str, Any], workers: int) -> list[str | None]:
     """Return the kind of each worker as the form writes it (`hogwild-cpu:8`, `cpu@0.5`); None without kinds."""
-    return [_told(group) for group in groups_of(spec, workers)]
-
-
-def _told(group: DeviceGroup | None) -> str | None:
-    if group is None:
-        return None
-    threads = f":{group.threads}" if group.threads > 1 else ""
-    parts = "" if group.sub_batches is None else f"/{group.sub_batches}"
-    speed = f"@{group.speed:g}" if group.speed != 1 else ""
-    precision = f"+{group.precision}" if group.precision else ""
-    changes = "".join(
-        f"~{each.at:g}{f'+{each.over:g}' if each.over else ''}:{each.speed:g}" for each in group.changes
-    )
-    longer = f"*{group.straggling_factor:g}" if group.straggling_factor != 10 else ""  # noqa: PLR2004 - its default
-    straggling = f"!{group.straggling:g}{longer}" if group.straggling else ""
-    return f"{group.kind}{threads}{parts}{speed}{precision}{changes}{straggling}"
+    return [None if group is None else group.notation for group in groups_of(spec, workers)]

@@ -7,6 +7,7 @@ import math
 from hooke.catalogue.joined import setting_name
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, here
 from hooke.errors import Fault
+from hooke.spec.devices import REAL
 from hooke.spec.pointers import pointer
 from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualCluster
 
@@ -129,16 +130,24 @@ def _guessed(target: Target, classes: int) -> bool:
 
 
 def of_compute_time(network: VirtualCluster) -> list[str]:
-    """Return a warning if the specification does not say where the time of a gradient comes from."""
-    return [] if network.compute_source else [said_of_compute_time(network)]
+    """Return a warning if the time of a gradient is an assumption, or the devices that it is scaled to are."""
+    told = not network.compute_source or said_of_devices(network)
+    return [said_of_compute_time(network)] if told else []
+
+
+def said_of_devices(network: VirtualCluster) -> str:
+    """Return what of a cluster's virtual devices is assumed, in words; empty without any."""
+    devices = dict.fromkeys(group.kind for group in network.devices if group.kind not in REAL)
+    return f"speeds, overheads, links and memory of {', '.join(devices)} are assumptions" if devices else ""
 
 
 def said_of_compute_time(network: VirtualCluster) -> str:
     """Return a sentence on the source of the simulated time of a gradient."""
-    time = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample"
+    time, devices = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample", said_of_devices(network)
     if network.compute_source:
-        return f"the simulated compute time, {time}, is {network.compute_source}"
+        return f"the simulated compute time, {time}, is {network.compute_source}{devices and f'; {devices}'}"
+    rest = f"; {devices}" if devices else ". `hooke run --calibrate` measures the time on this machine"
     return (
         f"the simulated compute time, {time}, is an assumption: compute_source, the source of the value, is not "
-        "set. `hooke run --calibrate` measures the time on this machine"
+        f"set{rest}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from hooke.calibration.documents import Calibration, load
 from hooke.catalogue.expand import AUTO_WORKERS, resolve
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.catalogue.warnings import of_earlier_names
+from hooke.cli.real_workers import real_workers
 from hooke.errors import ArgumentError, CalibrationError, Fault, SpecError
 from hooke.hardware.description import usable_cores
-from hooke.spec.devices import REAL
 from hooke.spec.specification import ClusterChoice, ExperimentSpec, RunSpec, VirtualCluster
 
 EXPERIMENT, RUN = "hooke.experiment/1", "hooke.run/1"
-
+MOST_WORKERS = 4096
+"""Of a run, as its specification limits them."""
 
 REMEDIES = (
     ("'\\t'", "indent with blanks, not with tabs"),
@@ -96,7 +97,8 @@ def load_run(
     """Return the run of a `hooke.run/1` document, or one cell of a `hooke.experiment/1` document.
 
     `workers`, `world` and `seed` override the document. A virtual world without network constants uses the default
-    ones. `communication.model_fields_set` tells what the document says of it. Raises SpecError with all faults.
+    ones; in a real one workers differ as those of the simulated one. `communication.model_fields_set` tells what
+    the document says of it. Raises SpecError with all faults.
     """
     if not isinstance(document, dict):
         what = "empty" if document is None else f"a {'list' if isinstance(document, list) else 'single value'}"
@@ -135,16 +137,26 @@ def _calibration(name: str) -> Calibration:
 
 def _overridden(run: dict[str, Any], workers: int | None, world: str | None, seed: int | None) -> dict[str, Any]:
     given = {"workers": workers, "world": world, "seed": seed}
+    simulated = run.get("world") == "virtual"
     run = run | {key: value for key, value in given.items() if value is not None}
     if world == "virtual" and run.get("virtual") is None:
         groups = run.pop("groups", None)
         run["virtual"] = VirtualCluster().model_dump() | ({"devices": groups} if groups else {})
     if world == "mpi":
-        devices = (run.get("virtual") or {}).get("devices") or []
-        if devices and all(each.get("kind") in REAL for each in devices):
-            run["groups"] = devices  # others are simulated only
+        number = run.get("workers", 1)
+        if simulated and isinstance(number, int) and 0 < number <= MOST_WORKERS:  # others are told of later
+            groups, told = real_workers(run.get("virtual") or {}, number, _device(run))
+            run |= {"groups": groups} if groups else {}
+            for each in told:
+                print(f"warning: /virtual: {each}", file=sys.stderr)
         run["virtual"] = None
     return run
+
+
+def _device(run: Mapping[str, Any]) -> str:
+    """Return where workers without a kind compute."""
+    compute = run.get("compute")
+    return str(compute.get("device")) if isinstance(compute, Mapping) else "auto"
 
 
 def _cell(spec: ExperimentSpec, variant: str | None, cluster: str | None, world: str | None) -> RunSpec:

@@ -38,6 +38,7 @@ def result(
 
     Seconds are train-clock seconds unless the name says otherwise; virtual ones if `simulated`. Phases are seconds
     per worker (mean); the communication fraction is exposed communication / (wall - evaluate), mean over workers.
+    `returned`: samples that were handed out again after their worker was dropped, used once or more often.
     Accuracies are fractions: of the validation part at the last evaluation, of the test part at the end. Values
     that a run did not write because it ended early are null.
     """
@@ -84,8 +85,11 @@ def result(
         "messages": sum(d.messages for d in done.values()) if workers else None,
         "staleness": _histogram(done.values()),
         "lost_mass": done[0].lost_mass if 0 in done else None,
+        **({"kinds": kinds} if (kinds := _kinds(spec)) else {}),
         **({"speeds": speeds} if (speeds := relative_speeds(spec, done)) else {}),
+        "computing": [_computing(done.get(rank)) for rank in range(spec.workers)],
         "dropped": last.dropped if last else [],
+        "returned": last.returned if last else 0,
         "evaluations": [
             {"samples": e.samples, "train_seconds": e.clock, "loss": e.loss, "accuracy": e.accuracy}
             | ({"further": e.further} if e.further else {})
@@ -110,6 +114,18 @@ def relative_speeds(spec: RunSpec, done: Mapping[int, Done]) -> list[float | Non
     }
     fastest = max(rates.values(), default=1.0)
     return [rates[rank] / fastest if rank in rates else None for rank in range(spec.workers)]
+
+
+def _kinds(spec: RunSpec) -> list[str]:
+    """Return the kind of every worker, as the form writes it; empty without kinds."""
+    groups = [spec.group(rank) for rank in range(spec.workers)]
+    return [group.notation for group in groups if group is not None]
+
+
+def _computing(done: Done | None) -> float | None:
+    """Return the share of a worker's time, evaluations excluded, in which it computed gradients."""
+    train = done.wall - done.phases["evaluate"] if done is not None else 0.0
+    return done.phases["compute"] / train if done is not None and train > 0 else None
 
 
 def remarks(spec: RunSpec, last: Done | None, evaluations: Sequence[Evaluation]) -> list[str]:
@@ -191,13 +207,20 @@ def _odds(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if found["lost_mass"] is not None:
         lines.append(("lost mass", f"{found['lost_mass']:.2e} of what was pushed (rounding alone: about 1e-7)"))
     if (speeds := found.get("speeds")) and len(speeds) <= MANY:
+        lines.append(("kinds", f"worker 0, 1, ...: {', '.join(found['kinds'])}"))
         told = ", ".join("unknown" if each is None else f"{each:.3g}" for each in speeds)
         how = "simulated" if found["simulated"] else "measured"
         lines.append(("speeds", f"worker 0, 1, ...: {told} of the fastest, {how}"))
+        told = ", ".join("unknown" if each is None else percent(each) for each in found["computing"])
+        lines.append(("computing", f"worker 0, 1, ...: {told} of its time"))
     if found.get("energy_j") is not None:
         lines.append(("energy", f"{found['energy_j']:,.0f} J {found['energy_note']}"))
     if found["dropped"]:
-        lines.append(("dropped", "worker " + ", ".join(map(str, found["dropped"])) + " (NaN or Inf)"))
+        who = ", ".join(map(str, found["dropped"]))
+        lines.append(("dropped", f"worker {who} (NaN or Inf, or its process has ended)"))
+    if found["returned"]:
+        told = f"{found['returned']:,} samples of dropped workers were handed out again"
+        lines.append(("returned", f"{told}: used at least once, all others once per epoch"))
     return lines
 
 

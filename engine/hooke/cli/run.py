@@ -122,10 +122,14 @@ def run(  # noqa: PLR0913 - one parameter per option of the command
 
 
 def _calibrated(spec: RunSpec) -> RunSpec:
+    from hooke.catalogue.warnings import said_of_devices
     from hooke.objective.calibrate import calibrated
 
     if spec.virtual is None:
         raise typer.BadParameter("--calibrate needs a virtual run (--world virtual)")
+    if said_of_devices(spec.virtual):
+        why = "--calibrate measures this machine, and the compute time of virtual devices is that of a cpu-28"
+        raise typer.BadParameter(f"{why}: give `compute_seconds_per_sample`")
     return calibrated(spec)
 
 

@@ -58,11 +58,13 @@ class Dispatch:
         """Take back that a worker has used batches whose update has not arrived."""
         self._held[worker].extendleft(reversed(self._latest.pop(worker, [])))
 
-    def left(self, worker: int) -> None:
-        """Take back what a worker holds that leaves."""
-        self.returned += len(self._held[worker])
+    def left(self, worker: int) -> int:
+        """Take back what a worker holds that leaves; return the number of batches."""
+        back = len(self._held[worker])
+        self.returned += back
         self._back.extend(self._held[worker])
         self._held[worker].clear()
+        return back
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""

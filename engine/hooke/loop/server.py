@@ -222,9 +222,10 @@ class ServerLoop:
             return
         unused = self._granted.get(worker, 0) - self.reached.of(worker)
         self.grants.give_back(unused, asking=worker not in self._last)
-        if r.dispatch is not None:
-            r.dispatch.left(worker)
-        r.recorder.drop(worker, self.reached[worker], self.deaths.why(worker, self.reached[worker]))
+        why = self.deaths.why(worker, self.reached[worker])
+        if r.dispatch is not None and (back := r.dispatch.left(worker)):
+            why += f"; {back * r.spec.batch:,} samples that it held are handed out again"
+        r.recorder.drop(worker, self.reached[worker], why)
 
     def _served(self, worker: int) -> None:
         r = self._r

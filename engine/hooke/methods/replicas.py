@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Replicas:
-    """The center c of a method whose workers push u, the sum of their gradients since they were given the center.
+    """The center c of a method whose workers push u, the weighted sum of their gradients since they were given c.
 
     c' = c - lr u (delta merge). For workers in `over` the center is overwritten with their replica instead:
     c' = c_i - lr u, where c_i is the center that worker i was given, so that c - c_i, what others have done since,

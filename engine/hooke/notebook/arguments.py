@@ -12,6 +12,7 @@ from hooke.catalogue.expand import PlannedRun, experiment_warnings
 from hooke.errors import ArgumentError, DataInvalid, Fault, NotFound, SpecError
 from hooke.notebook.network import Network
 from hooke.notebook.values import plain, real, whole
+from hooke.spec.devices import PROFILES, REAL
 from hooke.spec.specification import ExperimentSpec
 from hooke.spec.tuning import Sampler
 
@@ -49,7 +50,9 @@ _NAMES = {
     ("clusters", "0", "workers"): "workers",
     ("clusters", "0", "seeds"): "seeds",
     ("clusters", "0", "virtual", "compute_seconds_per_sample"): "seconds_per_sample",
+    ("clusters", "0", "virtual", "devices"): "workers",
     ("clusters", "0", "virtual"): "network",
+    ("clusters", "0", "groups"): "workers",
     ("clusters",): "workers",
     ("workload", "name"): "name",
     ("workload", "parameters"): "workload",
@@ -119,20 +122,54 @@ def unused(given: Mapping[str, Any], why: str) -> None:
         raise ArgumentError(f"{', '.join(names)}: no effect {why}")
 
 
+Kinds = list[dict[str, Any]]
+"""Groups of workers, as a cluster of an experiment has them in the place of numbers."""
+
+
+def workers_of(given: object) -> int | Kinds:
+    """Return a number of workers, or their kinds. Raises ArgumentError for anything else."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return whole("workers", given)
+    if not given or not all(isinstance(kind, Mapping) for kind in given):
+        raise ArgumentError(
+            "`workers` is a number, or lists kinds of workers, such as "
+            f"[{{'kind': 'cpu', 'count': 3}}, {{'kind': 'cpu', 'speed': 0.25}}], not {given!r}"
+        )
+    kinds = [dict(plain(kind)) for kind in given]
+    return [kind | {"count": whole("count", kind.get("count", 1))} for kind in kinds]
+
+
+def check_devices(workers: int | Kinds, seconds_per_sample: object) -> None:
+    """Raise ArgumentError for virtual devices without a time of a sample: that of this machine is another one."""
+    kinds = [str(kind.get("kind")) for kind in workers] if isinstance(workers, list) else []
+    devices = [kind for kind in kinds if kind in PROFILES and kind not in REAL]
+    if devices and seconds_per_sample is None:
+        raise ArgumentError(
+            f"`seconds_per_sample` is missing: with devices ({', '.join(dict.fromkeys(devices))}) it is the time "
+            "of a sample on a cpu-28, which is not the CPU of this machine: give it, such as 2e-5"
+        )
+
+
 @dataclass(frozen=True)
 class Where:
-    """Where runs execute, on how many workers, and how many of them."""
+    """Where runs execute, on which workers, and how many of them."""
 
     world: str
     network: Network
-    workers: int
+    workers: int | Kinds
     seeds: int
     workload: bool = False
     """Whether a workload of the catalogue is named."""
 
+    @property
+    def count(self) -> int:
+        """Return the number of workers."""
+        return self.workers if isinstance(self.workers, int) else sum(int(kind["count"]) for kind in self.workers)
+
     def cluster(self, seconds_per_sample: float, measured: str | None) -> dict[str, Any]:
         """Return the cluster of an experiment: a virtual one on `local`, or `local` itself."""
-        common = {"workers": [self.workers], "seeds": self.seeds}
+        workers = [self.workers] if isinstance(self.workers, int) else self.workers
+        common = {"workers": workers, "seeds": self.seeds}
         if self.world == "mpi":
             return {"name": "local", **common}
         if self.world != "virtual":

@@ -51,7 +51,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     target: float | None = None,
     metric: Literal["accuracy", "loss"] = "accuracy",
     baseline: str | None = None,
-    workers: int = 4,
+    workers: int | Sequence[Mapping[str, Any]] = 4,
     seeds: int = 5,
     first_seed: int = 0,
     trials: int | None = None,
@@ -83,9 +83,10 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     with its parameters, instead of model and data.
 
     `target`: value of `metric` on the validation part at which a run ends. `baseline`: the method that the others
-    are compared with; None: the first. `seeds`: runs per method. `trials`: settings tried per method, each with
-    `tuning_seeds` runs (1) that are not reported, of `trial_samples` (`samples`); None: settings as given.
-    `sampler`: of the search "optuna"; None: "tpe".
+    are compared with; None: the first. `workers`: their number, or kinds of workers that differ, as in an
+    experiment: [{"kind": "cpu", "count": 3}, {"kind": "cpu", "speed": 0.25}]. `seeds`: runs per method.
+    `trials`: settings tried per method, each with `tuning_seeds` runs (1) that are not reported, of
+    `trial_samples` (`samples`); None: settings as given. `sampler`: of the search "optuna"; None: "tpe".
     `network`: see `Network`; None: 10 Gb/s Ethernet. `world`: "virtual" time in this process, or "mpi", real
     processes. `samples`: budget of a run, gradients x batch over all workers; None: 30 passes. `evaluate_every`:
     samples between evaluations; None: a fiftieth of the budget. `seconds_per_sample`: simulated time of forward
@@ -98,7 +99,7 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     divergence before any other has succeeded.
     """
     needed("scipy.stats", "hooke.compare")
-    workers, seeds = whole("workers", workers), whole("seeds", seeds)
+    on, seeds = arguments.workers_of(workers), whole("seeds", seeds)
     first_seed, batch = whole("first_seed", first_seed), whole("batch", batch)
     variants = arguments.variants(methods, communication)
     if not isinstance(name, str):
@@ -121,13 +122,15 @@ def compare(  # noqa: PLR0913 - one parameter per choice of a user, all named
     if world == "mpi":
         simulated = {"network": network, "seconds_per_sample": seconds_per_sample}
         arguments.unused(simulated, 'with world="mpi", whose times are real')
+    else:
+        arguments.check_devices(on, seconds_per_sample)
     links = network_of(network)
     offering = offered(given) if given else nullcontext()
     with _same_threads(), arguments.named(labels, world, given is None), offering:
         budget = None if samples is None else whole("samples", samples)
         every = None if evaluate_every is None else whole("evaluate_every", evaluate_every)
         limits = _Limits(budget, every, real("seconds_per_sample", seconds_per_sample, "2e-5"))
-        where = arguments.Where(world, links, workers, seeds, given is None)
+        where = arguments.Where(world, links, on, seeds, given is None)
         spec = _completed(document, where, limits)
         with arguments.named(_methods(spec), world, given is None):
             return _played(Plan(spec, *_here()), given, meter)
@@ -167,7 +170,7 @@ def _completed(document: dict[str, Any], where: arguments.Where, limits: _Limits
     size = train_size(first)
     samples = PASSES * size if samples is None else samples
     if every is None:
-        of_all = first.batch * where.workers
+        of_all = first.batch * where.count
         every = -(-samples // (EVALUATIONS * of_all)) * of_all
     final = draft | {"budget": {"samples": samples}, "evaluation": {"every": every}}
     if first.virtual is not None and limits.seconds_per_sample is None:

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hooke.catalogue.warnings import said_of_compute_time
+from hooke.catalogue.groups import groups_of
+from hooke.catalogue.warnings import said_of_compute_time, said_of_devices
 from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
@@ -20,7 +21,7 @@ from hooke.comparison.wording import power_hint
 from hooke.notebook.needed import needed
 from hooke.notebook.running import ComparedRun
 from hooke.notebook.searches import MethodSearch, edge_sentence
-from hooke.spec.specification import ExperimentSpec, VirtualCluster
+from hooke.spec.specification import ClusterChoice, ExperimentSpec, VirtualCluster
 from hooke.spec.states import TERMINAL, RunState
 
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ class Comparison:
         hint = power_hint([(row.first.variant, row.verdict) for row in found.rows])
         more = filter(None, [hint, found.tuning, edge_sentence(self._searches), found.note])
         said = [*found.sentences, *more]
-        said += [_compute_time(cluster.virtual) for cluster in self.specification.clusters if cluster.virtual]
+        clusters = self.specification.clusters
+        said += [f"The workers: {kinds}." for cluster in clusters if (kinds := _kinds(cluster))]
+        said += [_compute_time(cluster.virtual) for cluster in clusters if cluster.virtual]
         said += [*self._failures(), *(f"Warning: {warning}." for warning in self.warnings)]
         return Text("\n".join([*said, *([INTERRUPTED] if self.interrupted else [])]))
 
@@ -210,11 +213,18 @@ class Comparison:
         return str(self.verdict)
 
 
+def _kinds(cluster: ClusterChoice) -> str:
+    """Return the kinds of a cluster's workers, where they have any: `3 cpu, cpu@0.25`."""
+    groups = groups_of(cluster)
+    return ", ".join(f"{group.count} {group.notation}" if group.count > 1 else group.notation for group in groups)
+
+
 def _compute_time(network: VirtualCluster) -> str:
     if network.compute_source:
         return f"T{said_of_compute_time(network)[1:]}."
     time = f"{network.compute_seconds_per_sample * 1e6:.4g} us per sample"
-    return f"The simulated compute time, {time}, is as given (`seconds_per_sample`), not measured."
+    given = f"The simulated compute time, {time}, is as given (`seconds_per_sample`), not measured"
+    return f"{given}; {devices}." if (devices := said_of_devices(network)) else f"{given}."
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def choose(compute: Compute, rank: int) -> torch.device:
         return device
     if compute.device == "cuda":
         raise LaunchError(
-            "compute.device is `cuda`, but PyTorch finds no CUDA device on this host: "
+            "compute.device, or the kind of a worker, is `cuda`, but PyTorch finds no CUDA device on this host: "
             "ask for `auto` or `cpu`, or look at the driver and at CUDA_VISIBLE_DEVICES"
         )
     return torch.device("cpu")

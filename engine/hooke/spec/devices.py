@@ -185,6 +185,20 @@ class DeviceGroup(Frozen):
         return self
 
     @property
+    def notation(self) -> str:
+        """Return its kind with all that it has, as the form writes it: `hogwild-cpu:8`, `cpu@0.5~30:0.25`."""
+        threads = f":{self.threads}" if self.threads > 1 else ""
+        parts = "" if self.sub_batches is None else f"/{self.sub_batches}"
+        speed = f"@{self.speed:g}" if self.speed != 1 else ""
+        precision = f"+{self.precision}" if self.precision else ""
+        changes = "".join(
+            f"~{each.at:g}{f'+{each.over:g}' if each.over else ''}:{each.speed:g}" for each in self.changes
+        )
+        longer = f"*{self.straggling_factor:g}" if self.straggling_factor != 10 else ""  # noqa: PLR2004 - its default
+        straggling = f"!{self.straggling:g}{longer}" if self.straggling else ""
+        return f"{self.kind}{threads}{parts}{speed}{precision}{changes}{straggling}"
+
+    @property
     def parts(self) -> int:
         """Return the sub-batches of a batch; 1: it is computed as a whole."""
         if self.kind != "hogwild-cpu":

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { devicesFrom, devicesText, withDevices } from "@/features/new-experiment/devices";
+import { devicesFrom, devicesText, NOTATION, withDevices } from "@/features/new-experiment/devices";
 
 describe("virtual devices as text", () => {
   it.each([
@@ -58,6 +58,26 @@ describe("virtual devices as text", () => {
     );
     const changing = "cpu@0.5+bf16~30:0.5~60+60:0.8!0.02*20, 2 v100!0.1";
     expect(devicesText(devicesFrom(changing))).toBe(changing);
+  });
+
+  it("is read as its notation is told", () => {
+    const marks = NOTATION.match(/(?<= )[:/@+~!][^\s,]+/g) ?? [];
+    expect(devicesFrom(`2 hogwild-cpu${marks.join("")}`)).toEqual([
+      {
+        kind: "hogwild-cpu",
+        count: 2,
+        threads: 8,
+        sub_batches: 16,
+        speed: 0.5,
+        precision: "bf16",
+        changes: [
+          { at: 30, speed: 0.5 },
+          { at: 30, over: 60, speed: 0.5 },
+        ],
+        straggling: 0.02,
+        straggling_factor: 20,
+      },
+    ]);
   });
 
   it("has as many workers as devices", () => {

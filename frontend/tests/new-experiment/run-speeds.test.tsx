@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { ClustersSection } from "@/features/new-experiment/clusters-section";
+import { NOTATION } from "@/features/new-experiment/devices";
 import { runSummary } from "../support/fixtures/run";
 import { apiServer, Refusal } from "../support/server";
 import { CLUSTERS, clusterCard, part, showParts } from "./form";
@@ -68,7 +69,9 @@ describe("a virtual cluster with the speeds of a run", () => {
       seeds: 5,
       virtual: { latency: 1.2e-6, seconds_per_byte: 0.3e-9, ...COMPUTE, devices: GROUPS },
     });
-    expect(clusterCard(1).getByLabelText("Devices")).toHaveValue("hogwild-cpu:4, cpu@0.2613");
+    const devices = clusterCard(1).getByLabelText("Devices");
+    expect(devices).toHaveValue("hogwild-cpu:4, cpu@0.2613");
+    expect(devices).toHaveAttribute("title", NOTATION);
     expect(clusterCard(1).getByLabelText("Workers")).toHaveValue("2");
   });
 

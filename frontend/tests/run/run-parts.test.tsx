@@ -8,6 +8,8 @@ import type { RunView } from "@/lib/client/types.gen";
 import { show } from "../support/app";
 import { checkpoint, phases, run, transition } from "../support/fixtures/run";
 
+const WHY =
+  "its process has ended, rank 1 at its step 1200: the run continues without it; 128 samples that it held are handed out again";
 const part = (id: string) => within(screen.getByTestId(id));
 const shown = (Part: ComponentType<{ run: RunView }>, changes: Partial<RunView>) =>
   show(<Part run={run(changes)} />);
@@ -47,12 +49,10 @@ describe("the history", () => {
   ])("lists the newest of %i checkpoints, and who left", (count, rest) => {
     shown(History, {
       checkpoints: Array.from({ length: count }, (_, i) => checkpoint((i + 1) * 1000)),
-      dropped: [
-        { worker: 1, step: 1200, why: "NaN in its gradient", attempt: 1, at: "2026-03-01T10:01:00Z" },
-      ],
+      dropped: [{ worker: 1, step: 1200, why: WHY, attempt: 1, at: "2026-03-01T10:01:00Z" }],
     });
     expect(part("kept").getByTestId("dropped-worker")).toHaveTextContent(
-      "Worker 1 left at step 1,200: NaN in its gradient; the run went on without it.",
+      `Worker 1 left at step 1,200: ${WHY}.`,
     );
     const listed = part("kept").getAllByTestId("checkpoint");
     expect(listed.map((item) => item.title)).toEqual([`ckpt-${count - 1}000`, `ckpt-${count}000`]);

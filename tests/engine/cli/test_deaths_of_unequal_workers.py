@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -197,7 +198,10 @@ def test_killed_in_mid_epoch_the_others_go_on_with_what_it_had_left(started, tmp
     assert found["samples"] >= RUN["budget"]["samples"], "the others have done the rest"
     times = counted(batch for each in batches for batch in each)
     end = next(each for each in records(server) if each.kind == "done")
-    assert all("its process has ended" in each.why for each in records(server) if each.kind == "dropped")
+    said = [each.why for each in records(server) if each.kind == "dropped"]
+    assert all("its process has ended" in why for why in said)
+    told = [re.search(r"; (\d+) samples that it held are handed out again$", why) for why in said]
+    assert sum(int(each[1]) for each in told if each) == found["returned"] == end.returned
     twice = sum(max(0, n - EPOCHS) for n in times.values())
     assert 0 < end.returned <= 8 * BATCH * len(dying)
     assert twice <= end.returned, "only what went back was used once more"

@@ -10,6 +10,8 @@ from hooke.catalogue.validation import validate_experiment
 from hooke.cli.document import load_run, read
 from hooke.errors import ArgumentError, SpecError
 from hooke.hardware.description import usable_cores
+from hooke.spec.devices import factor_of
+from hooke.spec.specification import VirtualCluster
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -55,6 +57,58 @@ def test_options_override():
     back = load_run(RUN | {"world": "virtual", "virtual": {"latency": 0.1}}, world="mpi")
     assert (back.world, back.virtual) == ("mpi", None)
     assert load_run(RUN | {"virtual": {"latency": 0.1}}, world="virtual").virtual.latency == 0.1
+
+
+def simulated(**virtual):
+    return RUN | {"world": "virtual", "virtual": virtual}
+
+
+@pytest.mark.parametrize(
+    ("speeds", "later", "over"), [([3, 1], 0.5, 3), ([1, 0.25], 0.5, 1), ([0.7, 0.1], 7, 4.9)]
+)
+def test_for_real_workers_differ_as_the_simulated_ones_do(capsys, speeds, later, over):
+    """At any time as fast as these, over what makes none of them faster than it can be."""
+    changes = [{"worker": 2, "at": 4, "over": 2, "speed": later}]
+    document = simulated(speeds=speeds, speed_changes=changes, straggling=0.1, straggling_factor=4)
+    run, cluster = load_run(document, world="mpi"), VirtualCluster.model_validate(document["virtual"])
+    assert (run.world, run.virtual, len(run.groups)) == ("mpi", None, 3)
+    for worker in range(3):
+        group = run.group(worker)
+        assert (group.kind, group.straggling, group.straggling_factor) == ("cpu", 0.1, 4)
+        for seconds in (0, 5, 6):
+            own = group.speed * factor_of(group.changes, seconds)
+            assert own == pytest.approx(cluster.speed(worker, seconds) / over)
+    assert (f"the simulated ones over {over:g}" in capsys.readouterr().err) == (over > 1)
+
+
+def test_for_real_a_virtual_device_is_one_of_the_machine(capsys):
+    kinds = [{"kind": "v100", "count": 2}, {"kind": "cpu-28"}]
+    run = load_run(simulated(devices=kinds), world="mpi")
+    assert [(group.kind, group.count) for group in run.groups] == [("cuda", 2), ("cpu", 1)]
+    assert "v100 becomes cuda, cpu-28 becomes cpu, without the assumed speed" in capsys.readouterr().err
+    slowed = load_run(simulated(speeds=[1, 0.5, 1]) | {"compute": {"device": "cuda"}}, world="mpi")
+    assert [(group.kind, group.speed) for group in slowed.groups] == [("cuda", 1), ("cuda", 0.5), ("cuda", 1)]
+    assert load_run(simulated(latency=0.5), world="mpi").groups == ()
+    assert load_run(RUN | {"virtual": {"speeds": [1, 0.5]}}, world="mpi").groups == (), "it was real already"
+
+
+@pytest.mark.parametrize(
+    ("virtual", "pointer"),
+    [
+        ({"latency": -1}, "/virtual/latency"),
+        (
+            {
+                "devices": [{"kind": "cpu", "count": 3, "changes": [{"at": 1, "speed": 0.5}]}],
+                "speed_changes": [{"at": 2, "speed": 0.5}],
+            },
+            "/virtual/speed_changes",
+        ),
+    ],
+)
+def test_simulated_workers_that_real_ones_cannot_follow_are_refused(virtual, pointer):
+    with pytest.raises(SpecError) as refused:
+        load_run(simulated(**virtual), world="mpi")
+    assert [fault.pointer for fault in refused.value.faults] == [pointer]
 
 
 def test_a_cell_of_an_experiment():

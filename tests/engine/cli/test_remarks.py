@@ -52,6 +52,11 @@ def test_calibration_is_refused_where_it_makes_no_sense(refused, spec, options):
     assert "--calibrate" in refused("run", spec(), "--calibrate", *options).err
 
 
+def test_a_device_is_not_measured_on_another_machine(refused, spec):
+    file = spec(world="virtual", virtual={"devices": [{"kind": "v100"}, {"kind": "cpu-28"}]})
+    assert "cpu-28" in refused("run", file, "--calibrate").err
+
+
 @pytest.mark.usefixtures("warm_ranks")
 def test_a_target_met_at_the_start_is_said(hooke, spec):
     file = spec(target={"value": 0.01}, **VIRTUAL)

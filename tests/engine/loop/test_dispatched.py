@@ -5,11 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 from hooke.catalogue.validation import validate_run
+from hooke.cli.outcome import result, table
 from hooke.errors import AlgorithmError, SpecError
 from hooke.loop.dispatch import Dispatch
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 from hooke.objective.dispatched import DispatchedBatches, Part
+from hooke.spec.events import StateReport
 from hooke.spec.journal import records
 
 TRAIN = 1294
@@ -210,8 +212,13 @@ def test_a_worker_that_leaves_gives_its_range_back(tmp_path, taken, monkeypatch)
     steps = TRAIN // BATCH - 4
     chosen = spec("hogbatch", steps, on_bad_worker="drop", parameters={"sizes": [4], "alpha": 1.0})
     run_spec_virtual(chosen, tmp_path)
-    done = list(records(tmp_path / "journal.3.jsonl"))[-1]
+    *_, done = journal = list(records(tmp_path / "journal.3.jsonl"))
     assert done.dropped == [1]
+    (dropped,) = (each for each in journal if each.kind == "dropped")
+    assert dropped.why.endswith(f"; {done.returned} samples that it held are handed out again")
+    report = StateReport(state="succeeded", unix=0, why="")
+    told = " ".join(table(result(chosen, report, {}, {3: done}, [])).split())
+    assert f"returned {done.returned} samples of dropped workers were handed out again" in told
     counts = counted(taken)
     bad = taken[1][10]
     assert {item for item, times in counts.items() if times == 2} == set(bad), "the bad batch, at least once"

@@ -8,7 +8,7 @@ import pytest
 from hooke.catalogue.algorithm import algorithm, ranks_of, slots_of
 from hooke.catalogue.validation import validate_experiment, validate_run
 from hooke.cli.document import load_run
-from hooke.cli.outcome import relative_speeds
+from hooke.cli.outcome import relative_speeds, result, table
 from hooke.errors import LaunchError, SpecError
 from hooke.loop import replay
 from hooke.loop.governor import SLICE, Governor
@@ -16,6 +16,7 @@ from hooke.loop.passes import Passes
 from hooke.loop.state import RankState
 from hooke.loop.train import run_spec_virtual
 from hooke.spec.devices import DeviceGroup
+from hooke.spec.events import StateReport
 from hooke.spec.specification import canonical
 
 NETWORK = {"latency": 1e-6, "compute_seconds_per_sample": 1e-3, "compute_jitter": 0, "memory_bandwidth": 1e15}
@@ -102,6 +103,12 @@ def test_speeds_are_measured_by_batches_per_second_of_computing():
     assert relative_speeds(spec, done) == pytest.approx([1, 0.25])
     assert relative_speeds(spec, {0: done[0]}) == [1, None]
     assert relative_speeds(validate_run(document()), done) == []
+    found = result(spec, StateReport(state="succeeded", unix=0, why=""), {}, done, [])
+    fast, slow = found["computing"]
+    assert fast / slow == pytest.approx(3 / 4), "three batches, in the time of one that takes four times as long"
+    assert 0.5 < slow <= 1 and found["kinds"] == ["cpu", "cpu@0.25"]
+    told = " ".join(table(found).split())
+    assert "kinds worker 0, 1, ...: cpu, cpu@0.25 speeds" in told and "computing worker 0, 1, ...: " in told
 
 
 def test_slots_are_threads_and_both_worlds_have_the_kinds():

@@ -133,10 +133,14 @@ def sizes_of(run, rank):
         ("bounded", [(3, 6), (1, 1)], [{3, 6}, {1}]),
         ("handed out", [(1, 8)] * 3, [set()] * 3),
         ("handed out, elastic", [(1, 8)] * 3, [set()] * 3),
+        ("overwriting", [(1, 1)] * 3, [{1}] * 3),
     ],
 )
 def test_sizes_stay_within_the_bounds_of_each_worker(played, name, bounds, reached, world):
-    """Property 16: those of the batches that real workers, and simulated ones, computed between two exchanges."""
+    """Property 16: those of the batches that real workers, and simulated ones, computed between two exchanges.
+
+    And 17: with alpha = 1, as the run that overwrites has it, they never change, though `largest` is 16.
+    """
     run = played(name, world)
     for rank, ((low, high), some) in enumerate(zip(bounds, reached, strict=True)):
         sizes = sizes_of(run, rank)

@@ -217,15 +217,42 @@ def test_the_compute_time_is_measured_and_told(monkeypatch):
     assert "is measured on 1 thread(s) of " in found.verdict
 
 
+def last(run, rank):
+    """Return the last record of a rank."""
+    return json.loads((run.folder / f"journal.{rank}.jsonl").read_text().splitlines()[-1])
+
+
+def test_workers_may_differ_in_speed():
+    """A synchronous step is that of the slowest; who asks for work takes as many steps as it is fast."""
+    kinds = {"workers": ({"kind": "cpu"}, {"kind": "cpu", "speed": np.float64(0.25)}), "sharding": "dispatched"}
+    network = hooke.Network("10gbe", jitter=0)
+    found = hooke.compare(["sync-sgd", "async-sgd"], **GIVEN, **QUICK | kinds, network=network)
+    (cluster,) = found.specification.clusters
+    assert cluster.workers == [2] and [group.speed for group in cluster.virtual.devices] == [1, 0.25]
+    assert "(2 workers, simulated" in found.verdict and "\nThe workers: cpu, cpu@0.25.\n" in found.verdict
+    together, apart = found.runs
+    slowest = 100 * 8 * QUICK["seconds_per_sample"] / 0.25
+    assert slowest < together.figures.clock < 1.2 * slowest
+    steps = [last(apart, rank)["step"] for rank in range(2)]
+    assert sum(steps) == 200 and steps[0] / steps[1] == pytest.approx(4, rel=0.2)
+
+
 def test_real_ranks_train_the_same_model():
-    """Tree and virtual time add in one order: the weights are those of the other world, bit for bit."""
+    """Tree and virtual time add in one order: the weights are those of the other world, bit for bit.
+
+    Also where one worker is slower, which both are told in the same words.
+    """
 
     def loss(output, labels):  # of this function alone: no other process can import it
         return 2 * functional.cross_entropy(output, labels)
 
     chosen = {"methods": {"local-sgd": {"period": 4}}, "loss": loss}
-    real = {key: value for key, value in QUICK.items() if key != "seconds_per_sample"} | {"world": "mpi"}
-    both = [hooke.compare(**chosen, **GIVEN, **quick) for quick in (QUICK, real)]
+    chosen |= {"workers": [{"kind": "cpu"}, {"kind": "cpu", "speed": 0.5}]}
+    quick = {key: value for key, value in QUICK.items() if key not in ("seconds_per_sample", "workers")}
+    worlds = ({"seconds_per_sample": 2e-5}, {"world": "mpi"})
+    both = [hooke.compare(**chosen, **GIVEN, **quick, **world) for world in worlds]
     assert all(map(np.array_equal, *(weights(found.runs[0]) for found in both)))
+    fast, slow = (last(both[1].runs[0], rank) for rank in range(2))
+    assert "slowed_to" not in fast and 0 < slow["slowed_to"] < 0.6, "a busy machine makes sleeps longer"
     assert "(2 workers, real" in both[1].verdict
     assert not list(both[1].runs[0].folder.glob("*.pickle"))

@@ -131,6 +131,18 @@ def test_compute_time_that_nobody_measured():
     assert said(virtual=None, world="mpi") == {}
 
 
+def test_devices_are_assumed_wherever_their_unit_comes_from():
+    mixed = [{"kind": "v100"}, {"kind": "cpu"}, {"kind": "cpu-28"}, {"kind": "v100"}]
+    told = "; speeds, overheads, links and memory of v100, cpu-28 are assumptions"
+    for source in (None, "measured: elsewhere"):
+        told_of = said(workers=4, virtual={"devices": mixed, "compute_source": source})
+        message = told_of["/virtual/compute_seconds_per_sample"]
+        assert message.endswith(told)
+        assert ("20 us per sample, is measured: elsewhere" in message) == (source is not None)
+    plain = said(virtual={"devices": [{"kind": "cpu", "count": 4}], **MEASURED})
+    assert "/virtual/compute_seconds_per_sample" not in plain
+
+
 def test_an_experiment_says_it_of_the_variant_the_target_and_the_cluster_once():
     spec = validate_experiment(
         experiment(

@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
-import { devicesFrom, devicesText, withDevices } from "./devices";
+import { devicesFrom, devicesText, NOTATION, withDevices } from "./devices";
 import { useField, useForm } from "./form-context";
 
 /** Kinds of a cluster's workers, of a virtual one its devices; as many workers as these. */
@@ -17,9 +17,10 @@ export function DevicesField({ index, virtual }: { index: number; virtual: boole
       label={virtual ? "Devices" : "Kinds of workers"}
       description={
         virtual
-          ? "Assumed profiles, such as 2 v100, cpu-28 (also k80, h100), or hogwild-cpu:8 for 8 threads; empty: all equal"
-          : "Such as hogwild-cpu:8 for 8 threads on shared weights, 2 cpu@0.5 for half the speed; empty: all equal"
+          ? "Such as 2 v100, cpu-28 (assumed; also k80, h100), hogwild-cpu:8 (threads), 2 cpu@0.5; empty: all equal"
+          : "Such as cuda, hogwild-cpu:8 (threads on shared weights), 2 cpu@0.5 (half the speed); empty: all equal"
       }
+      title={NOTATION}
       error={error}
       autoComplete="off"
       value={agrees ? typed : current}

@@ -7,10 +7,11 @@ const GROUP = new RegExp(
     String.raw`((?:~[^\s~!]+)*)(?:!(${NUMBER})(?:\*(${NUMBER}))?)?$`,
   "i",
 );
-/**
- * What follows the kind of a group: ":8" threads, "/16" sub-batches, "@0.5" speed, "+bf16" precision, then "~30:0.5"
- * a change of speed after 30 s, "~30+60:0.5" one within 60 s, "!0.02*20" a straggler in 50 gradients, 20 times as long.
- */
+/** What may follow the kind of a group, for those who type it. */
+export const NOTATION =
+  "Behind a kind, in this order: :8 threads, /16 sub-batches, @0.5 half the speed, +bf16 precision, " +
+  "~30:0.5 half the speed from 30 s on, ~30+60:0.5 within 60 s from then on, " +
+  "!0.02*20 one gradient in 50 takes 20 times as long";
 const MARKS = [
   ["threads", ":"],
   ["sub_batches", "/"],

@@ -80,7 +80,7 @@ function Kept({ run }: { run: RunView }) {
           <strong>
             Worker {one.worker} left at step {formatCount(one.step)}
           </strong>
-          : {one.why}; the run went on without it.
+          : {one.why}.
         </li>
       ))}
       {refused > 0 && (
