@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooke.comparison.intervals import Interval
@@ -257,26 +257,30 @@ def group_sentence(
 
 
 def without_target(
-    variant: str, accuracy: Interval, throughput: Verdict, unfair: str | None = None, shown: bool = True
+    variant: str, accuracy: Interval, throughput: Verdict, shown: bool, diverged: Mapping[str, int]
 ) -> str:
     """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
 
-    `unfair`: why their tuning does not allow a claim. `shown`: whether the difference of accuracies is one after
-    correction for the number of variants.
+    `shown`: whether the difference of accuracies is one after correction for the number of variants. `diverged`:
+    the sides that did, with how many seeds: these have no accuracy, so nothing is said in favor of such a side.
     """
-    if unfair:
-        return f"{variant} (no claim: {unfair})"
-    n = min(accuracy.n, throughput.pairs)
-    if n < LEAST_PAIRS:
-        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"
-    return f"{variant} {_points(accuracy, shown)} and {_speed(throughput)} (n={n})"
+    if throughput.unfair:
+        return f"{variant} (no claim: {throughput.unfair})"
+    lost = "".join(f"; left out: {count(k, 'seed')} with which {name} diverged" for name, k in diverged.items())
+    if (n := min(accuracy.n, throughput.pairs)) < LEAST_PAIRS:
+        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed{lost})"
+    survivor = any((name == variant) == ((accuracy.mean or 0.0) > 0) for name in diverged)
+    return f"{variant} {_points(accuracy, shown, survivor)} and {_speed(throughput)} (n={n}{lost})"
 
 
-def _points(accuracy: Interval, shown: bool) -> str:
+def _points(accuracy: Interval, shown: bool, survivor: bool) -> str:
+    """Return the difference of accuracies in words; `survivor`: it is in favor of a side that diverged, too."""
     low, high = (100 * (v or 0.0) for v in (accuracy.low, accuracy.high))
     ends = f"({low:+.2g} to {high:+.2g} points)"
     if low <= 0 <= high:
         return f"accuracy difference not shown {ends}"
+    if survivor:
+        return f"accuracy difference not shown, only on the seeds that are left {ends}"
     if not shown:
         return f"accuracy difference not shown after correction {ends}"
     return f"final accuracy {100 * (accuracy.mean or 0.0):+.2g} points {ends}"
