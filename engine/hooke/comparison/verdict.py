@@ -111,6 +111,11 @@ class Verdict:
         return None
 
     @property
+    def too_far_apart(self) -> bool:
+        """Return whether evaluations alone leave open a ratio of WORTH_SHOWING, whatever the number of seeds."""
+        return self.blur >= SHOWN and not self.coarse and None not in (self.low, self.high)
+
+    @property
     def censored(self) -> int:
         """Return the number of pairs in which one side missed the target."""
         return self.missed_by_baseline + self.missed_by_variant

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooke.comparison.intervals import Interval
-from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, SHOWN, WORTH_SHOWING, Claim, Verdict
+from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, WORTH_SHOWING, Claim, Verdict
 from hooke.spec.specification import Target
 
 
@@ -200,7 +200,7 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
         return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
     coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
     power = f"; about {v.seeds_needed} seeds would show a ratio of {WORTH_SHOWING:g}" if _worth_more(v) else ""
-    if v.blur >= SHOWN and not v.coarse:
+    if v.too_far_apart:
         power = f"; with evaluations this far apart no number of seeds would show a ratio of {WORTH_SHOWING:g}"
     return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}{power}"
 
@@ -216,9 +216,13 @@ def may_show_more(v: Verdict) -> bool:
 
 
 def power_hint(verdicts: Sequence[tuple[str, Verdict]]) -> str | None:
-    """Return how many seeds would show a ratio that matters, of the variants not shown to differ."""
+    """Return how many seeds would show a ratio that matters, of variants not shown to differ; or that none do."""
+    ratio = f"a ratio of {WORTH_SHOWING:g}"
     told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if may_show_more(v)]
-    return f"Seeds that would show a ratio of {WORTH_SHOWING:g}: about {listed(told)}." if told else None
+    said = [f"Seeds that would show {ratio}: about {listed(told)}."] if told else []
+    if apart := [name for name, v in verdicts if v.claim == "not shown" and v.too_far_apart]:
+        said.append(f"With evaluations this far apart no number of seeds would show {ratio}: {listed(apart)}.")
+    return " ".join(said) or None
 
 
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
