@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hooke.catalogue.claims import Coordination
 from hooke.catalogue.joined import setting_name
 from hooke.catalogue.offers import AlgorithmOffer, Catalogue, here
 from hooke.errors import Fault
@@ -12,7 +13,9 @@ from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualClu
 
 FEW_STEPS = 20
 """Steps of each worker between two evaluations with which simulated lock-free methods take about 5% longer than
-without evaluations; with five steps it is up to 16%, with two up to 43% (8 workers, 1 Gb/s)."""
+without evaluations; with five steps it is up to 16%, with two up to 43% (8 workers, 1 Gb/s; decision 166)."""
+UNEVEN = 0.1
+"""Jitter above which the same holds for workers with several steps between exchanges: 15% at 0.25, 2.5 steps."""
 
 
 def warnings(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
@@ -49,8 +52,7 @@ def of_method(spec: RunSpec, catalogue: Catalogue | None = None) -> list[Fault]:
     if spec.world == "virtual":
         found += _not_simulated(spec, method)
     counted = 1 if method.coordination == "synchronous" else period
-    if method.coordination == "lock-free":
-        found += _of_meetings(spec, samples * spec.workers)
+    found += _of_meetings(spec, method.coordination, period, samples * spec.workers)
     return found + _of_cadence(spec, samples * spec.workers * counted)
 
 
@@ -85,15 +87,19 @@ def _of_cadence(spec: RunSpec, exchange: int) -> list[Fault]:
     return [Fault("/evaluation/every", why)]
 
 
-def _of_meetings(spec: RunSpec, step: int) -> list[Fault]:
-    """Return a warning if lock-free workers meet so often for evaluations that they wait for one another.
+def _of_meetings(spec: RunSpec, coordination: Coordination, period: int, step: int) -> list[Fault]:
+    """Return a warning if evaluations make workers wait for one another that otherwise would seldom.
 
-    `step`: samples of a step of all workers.
+    `period`: steps between two exchanges of a worker; `step`: samples of a step of all workers.
     """
-    if spec.workers == 1 or spec.evaluation.every >= min(FEW_STEPS * step, spec.budget.samples):
+    network = spec.virtual if spec.world == "virtual" else None
+    varies = network is not None and (network.compute_jitter > UNEVEN or network.straggling > 0)
+    alone = coordination == "lock-free" or (coordination == "synchronous" and period > 1 and varies)
+    if not alone or spec.workers == 1 or spec.evaluation.every >= min(FEW_STEPS * step, spec.budget.samples):
         return []
+    who = "without a lock" if coordination == "lock-free" else f"that take {period} steps between exchanges"
     why = (
-        "workers without a lock wait for the last of them at every evaluation, on the clock, here after about "
+        f"workers {who} wait for the last of them at every evaluation, on the clock, here after about "
         f"{spec.evaluation.every / step:.2g} steps of each: a method whose workers meet at every step, or ask a "
         f"simulated server, loses nothing. Evaluate every {FEW_STEPS * step:,} samples or less often"
     )

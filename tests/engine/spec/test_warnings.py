@@ -55,6 +55,22 @@ def test_lock_free_workers_that_meet_every_few_steps(name):
         assert told(960, algorithm={"name": other}) == ""
 
 
+def test_local_steps_of_uneven_length_that_evaluations_interrupt():
+    def told(period, every=960, **network):
+        found = said(
+            algorithm={"name": "local-sgd", "parameters": {"period": period}},
+            virtual=MEASURED | network,
+            workers=3,
+            budget={"samples": 5000},
+            evaluation={"every": every},
+        )
+        return found.get("/evaluation/every", "")
+
+    assert "workers that take 4 steps between exchanges wait" in told(4, compute_jitter=0.25)
+    assert "after about 10 steps of each" in told(4, straggling=0.01)
+    assert told(4) == told(1, compute_jitter=0.25) == told(4, 1920, compute_jitter=0.25) == ""
+
+
 def test_a_method_that_cannot_go_on_without_a_worker():
     asked = {"on_bad_worker": "drop", "workers": 3}
     assert "cannot continue" in said(algorithm={"name": "original-easgd"}, **asked)["/on_bad_worker"]
