@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from hooke.catalogue.algorithm import algorithm
+from hooke.catalogue.warnings import FEW_STEPS
 
 from benchmarks.evidence.machine import title_of
 from benchmarks.tuned import across, field
@@ -148,6 +149,7 @@ def _section(machine: str, task_name: str, place: str, effort: str, records: Seq
         f"{_step(task, found, placed)}{_cost(records)}",
         "",
         *(f"- {sentence}" for sentence in (*_findings(found), *field.notes(effort, found, task.collective))),
+        *(f"- {sentence}" for sentence in _of_meetings(task, AT[place].hosts, found)),
         "",
         table(records, next((name for name in (baseline_at(AT[place]), *PEER_NAMES) if name in found), "")),
         *(["", note(DECISION)] if any(row.outdated for row in found.values()) else []),
@@ -243,6 +245,22 @@ def _findings(found: Mapping[str, Row]) -> Iterable[str]:
     for row in found.values():
         if row.fewer:
             yield f"Not tuned as the others: {row.title}, {row.fewer}."
+
+
+def _of_meetings(task: Task, workers: int, found: Mapping[str, Row]) -> Iterable[str]:
+    """Yield which entries wait at evaluations that are only few steps apart, as others do not."""
+    steps = task.every / (max(task.batches) * workers)
+    of = {name: entry_of(name) for name in found}
+    free = [
+        name
+        for name, entry in of.items()
+        if not entry.peer and algorithm(entry.method).coordination == "lock-free" and steps < FEW_STEPS
+    ]
+    if free:
+        yield (
+            f"{' and '.join(free)}: workers without a lock wait for the last of them at every evaluation, on the "
+            f"clock, here after {steps:.2g} steps of each. Evaluated less often they take less."
+        )
 
 
 def over_original(tables: Sequence[tuple[At, Mapping[str, Row]]]) -> Iterable[str]:

@@ -208,6 +208,12 @@ def test_the_published_page_is_that_of_its_raw_data():
         assert (results / PAGE).read_text() == page(published(results))
 
 
+def test_entries_without_a_lock_that_wait_at_evaluations_every_few_steps_are_named():
+    text = page(published(ROOT / "docs" / "results"))
+    (told,) = [line for line in text.splitlines() if "workers without a lock wait" in line]
+    assert "hogwild-easgd and hogwild-sgd: " in told and "after 2.5 steps of each" in told
+
+
 def test_the_index_has_the_ratios_of_every_table_on_hosts_with_a_peer():
     """And is left as it is around them; a page that lacks the lines around them is an error."""
     results = ROOT / "docs" / "results"

@@ -95,7 +95,7 @@ def table(cluster: str, workers: int, rows: Sequence[dict[str, Any]]) -> Table:
         notes.append("oversubscribed: more ranks than cores")
     if overlapped := sum(row.get("overlapped", 0) for row in rows):
         notes.append(f"{overlapped} run{'s' * (overlapped != 1)} overlapped with another cluster's on the machine")
-    title = f"{cluster}, {workers} workers" + (f" ({'; '.join(notes)})" if notes else "")
+    title = f"{cluster}, {workers} worker{'s' * (workers != 1)}" + (f" ({'; '.join(notes)})" if notes else "")
     result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in COLUMNS:
         result.add_column(column, justify="left" if column in ("variant", "") else "right", overflow="fold")
@@ -136,11 +136,20 @@ def _speed_up(speed: dict[str, Any]) -> tuple[str, str]:
     if claim == "no claim" or ratio is None:
         return "-", words
     if claim == "at least":  # only this end of the interval is known
-        return f">= {low:.2f}x", words
+        return f">= {_factor(low)}x", words
     if claim == "at most":
-        return f"<= {high:.2f}x", words
-    ends = ", ".join("-" if end is None else f"{end:.2f}" for end in (low, high))
-    return f"{ratio:.2f}x [{ends}]", words
+        return f"<= {_factor(high)}x", words
+    return f"{_factor(ratio)}x [{_factor(low)}, {_factor(high)}]", words
+
+
+def _factor(value: float | None) -> str:
+    """Return a ratio with two decimals, or more if it would otherwise be rounded to 1, or to 0."""
+    if value is None:
+        return "-"
+    if value < 0.1:  # noqa: PLR2004 - else one digit would be left, or none
+        return f"{value:.2g}"
+    texts = (f"{value:.{decimals}f}" for decimals in range(2, 7))
+    return next((text for text in texts if float(text) != 1 or value == 1), f"{value:.6f}")
 
 
 def _estimate(estimate: dict[str, Any], factor: float, form: str, unit: str, interval: bool = True) -> str:

@@ -30,6 +30,11 @@ class Cell:
         values = {seed: figure(run) for seed, run in self.by_seed.items() if run.state in FINISHED}
         return {seed: value for seed, value in values.items() if value is not None}
 
+    @property
+    def diverged(self) -> int:
+        """Return with how many seeds it ended with NaN or Inf."""
+        return sum(run.diverged for run in self.by_seed.values())
+
     def crossings(self) -> dict[int, Crossing]:
         """Return the time to the target by seed, for the runs that allow a conclusion.
 

@@ -215,12 +215,12 @@ class _Group:
         scores = {name: accuracy(cell) for name, cell in others.items()}
         tested = {n: p for n, each in scores.items() if each.n >= LEAST_PAIRS and (p := p_value(each)) is not None}
         shown = {name for name, p in holm_adjusted(tested).items() if p < 1 - CONFIDENCE}
-        return {
-            name: wording.without_target(
-                name, scores[name], speeds[name], self._verdicts[name].unfair, name in shown
-            )
-            for name in others
-        }
+        judged = {n: replace(speeds[n], unfair=self._verdicts[n].unfair) for n in others}
+        return {n: wording.without_target(n, scores[n], judged[n], n in shown, self._diverged(n)) for n in others}
+
+    def _diverged(self, variant: str) -> dict[str, int]:
+        """Return of the baseline and a variant those that diverged, with how many seeds."""
+        return {name: k for name in (self._baseline, variant) if (k := self.cells[name].diverged)}
 
     def sentence(self) -> str:
         """Return the conclusions of the group."""

@@ -82,7 +82,7 @@ def known(spec: ExperimentSpec, trials: Iterable[TrialRun]) -> dict[Where, dict[
 def result(spec: ExperimentSpec, run: TrialRun) -> TrialResult:
     """Return what an ended trial has shown: nothing, if it failed or was cancelled."""
     if run.state not in FINISHED or run.diverged:
-        return TrialResult(None, None)
+        return TrialResult(None, None, _had_its_budget(run))
     by_loss = spec.target is not None and not spec.target.of_accuracy
     quality = (None if run.loss is None else -run.loss) if by_loss else run.accuracy
     return TrialResult(run.time_to_target, quality)

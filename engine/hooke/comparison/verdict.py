@@ -83,6 +83,8 @@ class Verdict:
     p_adjusted: float | None = None
     """`p` after Holm's correction for `comparisons`."""
     comparisons: int = 1
+    undecided: int = 1
+    """Of `comparisons`: those that are not shown yet. Holm's correction multiplies the least `p` of them by it."""
     unfair: str | None = None
     """Why tuning does not allow a claim, such as unequal numbers of trials."""
     blur: float = 0.0
@@ -93,18 +95,25 @@ class Verdict:
         """Return about how many seeds would show a ratio of WORTH_SHOWING with the spread seen so far.
 
         As many show it with probability POWER: t quantiles of both errors, as in the tables of sample sizes for a
-        paired t test. What the evaluations leave open (`blur`) stays. None without an interval, or if as many
-        would not be enough as an experiment can have.
+        paired t test, that of the first one after the correction for all that is `undecided`. What the evaluations
+        leave open (`blur`) stays. None without an interval, or if as many would not be enough as an experiment
+        can have.
         """
         if self.low is None or self.high is None or self.pairs < LEAST_PAIRS or self.low <= 0:
             return None
         half = (math.log(self.high) - math.log(self.low)) / 2
         spread = (half - self.blur) * math.sqrt(self.pairs) / t_quantile(self.pairs - 1)
+        corrected = 1 - (1 - CONFIDENCE) / self.undecided
         for n in range(LEAST_PAIRS, MOST_SEEDS + 1):
-            reach = t_quantile(n - 1) + t_quantile(n - 1, 2 * POWER - 1)
+            reach = t_quantile(n - 1, corrected) + t_quantile(n - 1, 2 * POWER - 1)
             if self.blur + spread * reach / math.sqrt(n) < SHOWN:
                 return n
         return None
+
+    @property
+    def too_far_apart(self) -> bool:
+        """Return whether evaluations alone leave open a ratio of WORTH_SHOWING, whatever the number of seeds."""
+        return self.blur >= SHOWN and not self.coarse and None not in (self.low, self.high)
 
     @property
     def censored(self) -> int:
@@ -200,9 +209,11 @@ def log_ratios_of_values(above: Mapping[int, float], below: Mapping[int, float])
 def holm(verdicts: Mapping[Key, Verdict]) -> dict[Key, Verdict]:
     """Return the verdicts after Holm's correction for the comparisons that have a p value."""
     tested = {key: v.p for key, v in verdicts.items() if v.p is not None and v.pairs >= LEAST_PAIRS}
-    found = dict(verdicts)
-    for key, p in holm_adjusted(tested).items():
-        found[key] = _claimed(replace(verdicts[key], p_adjusted=p, comparisons=len(tested)))
+    found, adjusted = dict(verdicts), holm_adjusted(tested)
+    undecided = max(1, sum(p >= 1 - CONFIDENCE for p in adjusted.values()))
+    for key, p in adjusted.items():
+        corrected = replace(verdicts[key], p_adjusted=p, comparisons=len(tested), undecided=undecided)
+        found[key] = _claimed(corrected)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hooke.comparison.intervals import Interval
-from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, SHOWN, WORTH_SHOWING, Claim, Verdict
+from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, WORTH_SHOWING, Claim, Verdict
 from hooke.spec.specification import Target
 
 
@@ -206,7 +206,7 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
         return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
     coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
     power = f"; about {v.seeds_needed} seeds would show a ratio of {WORTH_SHOWING:g}" if _worth_more(v) else ""
-    if v.blur >= SHOWN and not v.coarse:
+    if v.too_far_apart:
         power = f"; with evaluations this far apart no number of seeds would show a ratio of {WORTH_SHOWING:g}"
     return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}{power}"
 
@@ -222,9 +222,13 @@ def may_show_more(v: Verdict) -> bool:
 
 
 def power_hint(verdicts: Sequence[tuple[str, Verdict]]) -> str | None:
-    """Return how many seeds would show a ratio that matters, of the variants not shown to differ."""
+    """Return how many seeds would show a ratio that matters, of variants not shown to differ; or that none do."""
+    ratio = f"a ratio of {WORTH_SHOWING:g}"
     told = [f"{v.seeds_needed} for {name}" for name, v in verdicts if may_show_more(v)]
-    return f"Seeds that would show a ratio of {WORTH_SHOWING:g}: about {listed(told)}." if told else None
+    said = [f"Seeds that would show {ratio}: about {listed(told)}."] if told else []
+    if apart := [name for name, v in verdicts if v.claim == "not shown" and v.too_far_apart]:
+        said.append(f"With evaluations this far apart no number of seeds would show {ratio}: {listed(apart)}.")
+    return " ".join(said) or None
 
 
 GROUPS: tuple[tuple[str, tuple[Claim, ...]], ...] = (
@@ -263,26 +267,30 @@ def group_sentence(
 
 
 def without_target(
-    variant: str, accuracy: Interval, throughput: Verdict, unfair: str | None = None, shown: bool = True
+    variant: str, accuracy: Interval, throughput: Verdict, shown: bool, diverged: Mapping[str, int]
 ) -> str:
     """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
 
-    `unfair`: why their tuning does not allow a claim. `shown`: whether the difference of accuracies is one after
-    correction for the number of variants.
+    `shown`: whether the difference of accuracies is one after correction for the number of variants. `diverged`:
+    the sides that did, with how many seeds: these have no accuracy, so nothing is said in favor of such a side.
     """
-    if unfair:
-        return f"{variant} (no claim: {unfair})"
-    n = min(accuracy.n, throughput.pairs)
-    if n < LEAST_PAIRS:
-        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed)"
-    return f"{variant} {_points(accuracy, shown)} and {_speed(throughput)} (n={n})"
+    if throughput.unfair:
+        return f"{variant} (no claim: {throughput.unfair})"
+    lost = "".join(f"; left out: {count(k, 'seed')} with which {name} diverged" for name, k in diverged.items())
+    if (n := min(accuracy.n, throughput.pairs)) < LEAST_PAIRS:
+        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed{lost})"
+    survivor = any((name == variant) == ((accuracy.mean or 0.0) > 0) for name in diverged)
+    return f"{variant} {_points(accuracy, shown, survivor)} and {_speed(throughput)} (n={n}{lost})"
 
 
-def _points(accuracy: Interval, shown: bool) -> str:
+def _points(accuracy: Interval, shown: bool, survivor: bool) -> str:
+    """Return the difference of accuracies in words; `survivor`: it is in favor of a side that diverged, too."""
     low, high = (100 * (v or 0.0) for v in (accuracy.low, accuracy.high))
     ends = f"({low:+.2g} to {high:+.2g} points)"
     if low <= 0 <= high:
         return f"accuracy difference not shown {ends}"
+    if survivor:
+        return f"accuracy difference not shown, only on the seeds that are left {ends}"
     if not shown:
         return f"accuracy difference not shown after correction {ends}"
     return f"final accuracy {100 * (accuracy.mean or 0.0):+.2g} points {ends}"

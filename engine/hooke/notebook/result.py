@@ -17,7 +17,7 @@ from hooke.comparison.by_hand import by_hand, dimensions
 from hooke.comparison.effort import Effort, trained
 from hooke.comparison.report import Report, Row, report
 from hooke.comparison.trials import trials_made
-from hooke.comparison.wording import power_hint
+from hooke.comparison.wording import count, power_hint
 from hooke.notebook.needed import needed
 from hooke.notebook.running import ComparedRun
 from hooke.notebook.searches import MethodSearch, edge_sentence
@@ -119,7 +119,8 @@ class Comparison:
         said = [
             f"{run.figures.variant}, seed {run.figures.seed}, failed: {run.why}" for run in told[:MOST_FAILURES]
         ]
-        return said + ([f"{len(told) - len(said)} more runs have failed."] if len(told) > len(said) else [])
+        more = len(told) - len(said)
+        return said + ([f"{count(more, 'more run')} {'has' if more == 1 else 'have'} failed."] if more else [])
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -47,6 +47,8 @@ class TrialResult:
     """Train clock at which it met the target."""
     quality: float | None
     """Of its last evaluation: accuracy, or minus the loss."""
+    had_budget: bool = True
+    """Whether it ended as it would again: not if it was cancelled, or lost its machine."""
 
 
 Known = Mapping[TrialKey, TrialResult | None]
@@ -216,8 +218,9 @@ class Search:
         return _geometric(times) if times and len(times) == len(found) else None
 
     def times(self, known: Known) -> list[float | None]:
-        """Return the time to the target of each trial with a result, s; None of one that missed it."""
-        return [self.seconds(trial, known) for trial in self.ranking(known)]
+        """Return the time to the target of each trial that had its budget, s; None of one that missed it."""
+        told = [trial for trial in self.ranking(known) if all(r.had_budget for r in self._results(trial, known))]
+        return [self.seconds(trial, known) for trial in told]
 
     @property
     def _own(self) -> Bracket:
@@ -232,7 +235,7 @@ class Search:
 
 
 def share_met(times: Sequence[float | None]) -> float | None:
-    """Return the share of trials that met the target, from their times; None without trials."""
+    """Return the share of trials that met the target, from their times; None without any."""
     return sum(each is not None for each in times) / len(times) if times else None
 
 

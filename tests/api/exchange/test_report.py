@@ -140,6 +140,12 @@ def _speed_up(claim, pairs, censored, high=None):
     return SpeedUp(claim=claim, ratio=0.3, high=high, pairs=pairs, censored=censored, **left)
 
 
+def test_an_end_beside_one_is_not_rounded_to_it():
+    found = _speed_up("faster", 5, 0, 1.2).model_copy(update={"ratio": 1.1, "low": 1.0004})
+    assert formats.speed_up(found) == "1.1 (1.0004 to 1.2), faster"
+    assert [formats.factor(each) for each in (1.0, 0.9996, 2.0, 1.5)] == ["1", "0.9996", "2", "1.5"]
+
+
 @pytest.mark.parametrize(
     ("found", "told"),
     [

@@ -13,7 +13,7 @@ POINTS = "final accuracy"
 
 
 def runs(accuracies):
-    """Return finished runs: variant -> accuracies by seed; all as fast as each other."""
+    """Return runs: variant -> accuracies by seed, None of one that diverged; all as fast as each other."""
     return [
         RunFigures(
             variant=variant,
@@ -23,7 +23,8 @@ def runs(accuracies):
             servers=0,
             seed=seed,
             simulated=False,
-            state=RunState.SUCCEEDED,
+            state=RunState.FAILED_USER if accuracy is None else RunState.SUCCEEDED,
+            diverged=accuracy is None,
             samples=1000,
             clock=1.0 + 0.1 * seed,
             accuracy=accuracy,
@@ -71,3 +72,27 @@ def test_of_groups_of_equal_variants_few_claim_a_difference():
         names = ["base", *(f"v{k}" for k in range(10))]
         wrong += any(POINTS in each for each in said(dict(zip(names, drawn.tolist(), strict=True))).values())
     assert wrong <= groups * 0.05 + 3.3 * (groups * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("base", "variant", "points", "lost"),
+    [
+        ([0.9, 0.91, 0.92, 0.9, 0.91], [0.93, None, 0.95, None, 0.945], None, "2 seeds with which v diverged"),
+        ([0.9, 0.91, 0.92, 0.9, None], [0.93, 0.94, 0.95, 0.935, 0.94], "+3", "1 seed with which base diverged"),
+        ([0.9, None, 0.92, 0.9, 0.91], [0.87, 0.88, 0.89, 0.871, 0.88], None, "1 seed with which base diverged"),
+        ([0.9, 0.91, 0.92, 0.9, 0.91], [0.87, 0.88, None, 0.871, 0.88], "-3", "1 seed with which v diverged"),
+    ],
+)
+def test_seeds_that_diverged_are_named_and_speak_for_no_side(base, variant, points, lost):
+    """A method that keeps only the seeds it survived is not said to be the more accurate one."""
+    told = said({"base": base, "v": variant})["v"]
+    assert f"left out: {lost}" in told
+    if points is None:
+        assert POINTS not in told and "accuracy difference not shown, only on the seeds that are left (" in told
+    else:
+        assert f"{POINTS} {points}" in told
+
+
+def test_too_few_seeds_because_of_divergence_are_told():
+    told = said({"base": [0.9, 0.91, 0.92], "v": [0.95, None, None]})["v"]
+    assert "1 pair of finished seeds, but 3 are needed; left out: 2 seeds with which v diverged" in told

@@ -3,7 +3,7 @@
 import pytest
 from hooke.comparison.crossing import Crossing
 from hooke.comparison.verdict import compare, compare_all
-from hooke.comparison.wording import ComparedPlace, figure, group_sentence, sentence
+from hooke.comparison.wording import ComparedPlace, figure, group_sentence, power_hint, sentence
 
 from tests.engine.comparison.test_verdict import between, diverged, exactly, missed, mixed, reached
 
@@ -133,3 +133,14 @@ def test_a_group_says_everything_at_once():
 def test_figures_never_round_to_one():
     said = [figure(v) for v in (1, 1.01, 0.999, 2.14, 0.523, 12.3, 1234, 0.0123, 1.96)]
     assert said == ["1.0", "1.01", "0.999", "2.1", "0.52", "12", "1,234", "0.012", "2.0"]
+
+
+def test_a_comparison_says_how_many_seeds_would_show_a_difference_and_where_none_would():
+    noisy, apart = reached(10, 12, 9), between(*[(3, 4)] * 3)
+    few = compare(noisy, reached(10, 9, 11))
+    far, bound = compare(apart, apart), compare(between((3, 4), (3, 4)) | {2: missed(1)}, apart)
+    assert (few.claim, far.claim, bound.claim, bound.high) == ("not shown", "not shown", "not shown", None)
+    assert power_hint([("few", few)]) == f"Seeds that would show a ratio of 1.3: about {few.seeds_needed} for few."
+    told = power_hint([("few", few), ("far", far), ("bound", bound)])
+    assert "far apart no number of seeds would show a ratio of 1.3: far." in told and " for few. With" in told
+    assert power_hint([("bound", bound), ("same", compare(QUICK, QUICK))]) is None

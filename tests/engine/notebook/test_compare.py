@@ -183,6 +183,9 @@ def test_a_run_that_diverges_misses_the_target_and_a_method_that_raises_is_told(
     )
     assert [run.figures.diverged for run in found.runs] == [False, True]
     assert "wild, seed 0, failed: NumericalError: " in found.verdict and " of rank " in found.verdict
+    _, wild = found.runs
+    for number, said in ((6, "\n1 more run has failed."), (8, "\n3 more runs have failed.")):
+        assert said in replace(found, runs=(*found.runs[:1], *[wild] * number)).verdict
 
     def loss(output, labels):
         assert len(labels) != 8 or loss.calls < 9, "the ninth batch"

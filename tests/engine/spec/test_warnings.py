@@ -37,6 +37,40 @@ def test_evaluations_that_cannot_come_as_often_as_asked():
     assert said(algorithm=together, workers=3, evaluation={"every": 96}) == {}
 
 
+@pytest.mark.parametrize("name", ["hogwild-sgd", "hogwild-easgd"])
+def test_lock_free_workers_that_meet_every_few_steps(name):
+    """20 steps of 3 workers of 32 are 1,920 samples; others wait for nobody, or at every step anyway."""
+    chosen, budget = {"name": name, "parameters": {"lr": 0.1}}, {"samples": 5000}
+
+    def told(every, **changes):
+        found = said(
+            **({"algorithm": chosen, "workers": 3, "budget": budget} | changes), evaluation={"every": every}
+        )
+        return found.get("/evaluation/every", "")
+
+    assert "after about 10 steps of each" in told(960) and "every 1,920 samples or less often" in told(960)
+    assert "after about 20 steps of each" in told(1919) and told(1920) == ""
+    assert told(960, workers=1) == "" and told(1000, budget={"samples": 1000}) == ""
+    for other in ("async-sgd", "sync-sgd", "local-sgd"):
+        assert told(960, algorithm={"name": other}) == ""
+
+
+def test_local_steps_of_uneven_length_that_evaluations_interrupt():
+    def told(period, every=960, **network):
+        found = said(
+            algorithm={"name": "local-sgd", "parameters": {"period": period}},
+            virtual=MEASURED | network,
+            workers=3,
+            budget={"samples": 5000},
+            evaluation={"every": every},
+        )
+        return found.get("/evaluation/every", "")
+
+    assert "workers that take 4 steps between exchanges wait" in told(4, compute_jitter=0.25)
+    assert "after about 10 steps of each" in told(4, straggling=0.01)
+    assert told(4) == told(1, compute_jitter=0.25) == told(4, 1920, compute_jitter=0.25) == ""
+
+
 def test_a_method_that_cannot_go_on_without_a_worker():
     asked = {"on_bad_worker": "drop", "workers": 3}
     assert "cannot continue" in said(algorithm={"name": "original-easgd"}, **asked)["/on_bad_worker"]

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from hooke.catalogue.validation import validate_experiment
-from hooke.tuning.search import Rung, Search, TrialKey, TrialResult, rungs, tuning_seeds
+from hooke.tuning.search import Rung, Search, TrialKey, TrialResult, rungs, share_met, tuning_seeds
 
 DOCUMENT = {
     "name": "tuned",
@@ -124,3 +124,15 @@ def test_a_seed_that_missed_the_target_counts_more_than_speed():
     fast = {TrialKey(1, 0, 1): TrialResult(0.1, 0.95), TrialKey(1, 0, 2): TrialResult(None, 0.89)}
     slow = {TrialKey(2, 0, s): TrialResult(50.0, 0.95) for s in (1, 2)}
     assert search.chosen(fast | slow) == 2
+
+
+def test_trials_that_did_not_have_their_budget_say_nothing_of_how_many_meet_the_target():
+    """Two met it, one missed it, one diverged; two were cancelled, or lost their machine."""
+    shown = [TrialResult(3.0, 0.95), TrialResult(5.0, 0.95), TrialResult(None, 0.5), TrialResult(None, None)]
+    lost = [TrialResult(None, None, had_budget=False)] * 2
+    found = Search(6, [Rung(6, 100)], [1])
+    known = {TrialKey(trial, 0, 1): each for trial, each in enumerate([*lost, *shown], 1)}
+    times = found.times(known)
+    assert times[:2] == pytest.approx([3.0, 5.0]) and times[2:] == [None, None]
+    assert share_met(times) == 0.5 and found.chosen(known) == 3
+    assert share_met(Search(2, [Rung(2, 100)], [1]).times({k: v for k, v in known.items() if k.trial < 3})) is None

@@ -23,6 +23,12 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def factor(value: float) -> str:
+    """Return a ratio likewise, with more digits if it would otherwise be rounded to 1."""
+    texts = (number(value, digits) for digits in range(3, 10))
+    return next((text for text in texts if text != "1" or value == 1), "1")
+
+
 def percent(value: float | None) -> str:
     """Return a fraction as a percentage."""
     return NONE if value is None else f"{100 * value:.1f}%"
@@ -77,12 +83,12 @@ def speed_up(found: SpeedUp) -> str:
     if found.ratio is None:
         return found.claim
     ratio = estimated(found)
-    ends = [None if each is None else number(each) for each in (found.low, found.high)]
+    ends = [None if each is None else factor(each) for each in (found.low, found.high)]
     interval = {
         (True, True): f" ({ends[0]} to {ends[1]})",
         (True, False): f" (from {ends[0]})",
         (False, True): f" (up to {ends[1]})",
         (False, False): "",
     }[ends[0] is not None, ends[1] is not None]
-    told = f"{'' if ratio is None else number(ratio)}{'' if found.claim == 'no claim' else interval}".strip()
+    told = f"{'' if ratio is None else factor(ratio)}{'' if found.claim == 'no claim' else interval}".strip()
     return f"{told}, {found.claim}" if told else found.claim
