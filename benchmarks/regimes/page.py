@@ -26,7 +26,11 @@ All figures are **simulated**: virtual seconds until the target was met on the v
 that are assumptions (160 us per sample; batch {BATCH} per worker; bf16 on the wire with error feedback).
 All-reduces go along a binomial tree, the paper's schedule; by recursive halving, the product's default, the order
 of methods may be another one ([decision 109](../decisions/0109-simulated-rivals.md)). *Jitter* is the sigma of the
-log-normal factor on the time of each gradient. Each method has the same number of trials with
+log-normal factor on the time of each gradient. All workers stop at evaluations, and those that ran ahead wait: of
+the digits, evaluated every 2.5 or 5 steps of 8 workers, Local SGD takes 1.6 or 1.3 times as long with jitter 1 as
+between rare evaluations, Sync SGD as long ([decision
+166](../decisions/0166-what-evaluations-cost-workers-that-run-ahead.md)). So methods with local steps are shown too
+slow there. Each method has the same number of trials with
 the whole budget, at settings drawn from the space that it declares, on a seed that no result has; the one that met
 the target first under a link and jitter is measured on other seeds. Seconds are geometric means over them.
 Verdicts follow [the rule](../decisions/0020-one-rule-of-verdict.md): 95%, paired by seed, corrected for the number

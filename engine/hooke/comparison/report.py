@@ -23,6 +23,7 @@ from hooke.comparison.verdict import (
     holm_adjusted,
     paired_difference,
 )
+from hooke.comparison.without_target import without_target
 from hooke.spec.specification import Target
 from hooke.spec.states import TERMINAL, RunState
 from hooke.trace.phases import PHASES
@@ -216,7 +217,7 @@ class _Group:
         tested = {n: p for n, each in scores.items() if each.n >= LEAST_PAIRS and (p := p_value(each)) is not None}
         shown = {name for name, p in holm_adjusted(tested).items() if p < 1 - CONFIDENCE}
         judged = {n: replace(speeds[n], unfair=self._verdicts[n].unfair) for n in others}
-        return {n: wording.without_target(n, scores[n], judged[n], n in shown, self._diverged(n)) for n in others}
+        return {n: without_target(n, scores[n], judged[n], n in shown, self._diverged(n)) for n in others}
 
     def _diverged(self, variant: str) -> dict[str, int]:
         """Return of the baseline and a variant those that diverged, with how many seeds."""

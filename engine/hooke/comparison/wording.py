@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hooke.comparison.intervals import Interval
 from hooke.comparison.verdict import LEAST_PAIRS, MARGIN, WORTH_SHOWING, Claim, Verdict
 from hooke.spec.specification import Target
 
@@ -107,7 +106,7 @@ def short(variant: str, verdict: Verdict) -> str:
     words = "x as long" if verdict.claim in ("slower", "at most") else "x"
     if v.low is None or v.high is None:
         return f"{variant} {_bound(v)}{words} ({', '.join(notes)})"
-    return f"{variant} {figure(v.ratio)}{words} ({_ends(v)}, {', '.join(notes)})"
+    return f"{variant} {figure(v.ratio)}{words} ({ends(v)}, {', '.join(notes)})"
 
 
 def _bound(v: Verdict) -> str:
@@ -115,7 +114,8 @@ def _bound(v: Verdict) -> str:
     return f"at least {figure(v.low or 0)}" if v.high is None else f"at most {figure(v.high or 0)}"
 
 
-def _ends(v: Verdict) -> str:
+def ends(v: Verdict) -> str:
+    """Return the ends of an interval."""
     if v.low is None and v.high is None:
         return "no interval"
     if v.high is None:
@@ -170,14 +170,14 @@ def sentence(variant: str, baseline: str, verdict: Verdict, marks: str, why_unpa
     v = verdict.swapped if verdict.claim in ("slower", "at most") else verdict
     note = _notes(v, marks)
     if verdict.claim == "same":
-        ratio = f"ratio {figure(v.ratio or 0)}, and its 95% interval {_ends(v)} lies within {_percent()} of 1"
+        ratio = f"ratio {figure(v.ratio or 0)}, and its 95% interval {ends(v)} lies within {_percent()} of 1"
         return f"{variant} and {baseline} are practically the same: {ratio} ({note})."
     if verdict.claim == "not shown":
         return f"Not shown that {variant} and {baseline} differ: {_why_not(variant, baseline, verdict)} ({note})."
     if v.high is None:
         how, note = _bound(v), f"95% confidence, {note}; {_why_open(verdict, baseline, variant)}"
     else:
-        how, note = figure(v.ratio or 0), f"95% interval {_ends(v)}, {note}"
+        how, note = figure(v.ratio or 0), f"95% interval {ends(v)}, {note}"
     if verdict.claim in ("faster", "at least"):
         return f"{variant} reaches the target {how}x faster than {baseline} ({note})."
     return f"{variant} takes {how}x as long as {baseline} to reach the target ({note})."
@@ -199,16 +199,16 @@ def _why_not(variant: str, baseline: str, v: Verdict) -> str:
         return _why_open(v, baseline, variant)
     if v.shown_alone:
         return (
-            f"ratio {figure(v.ratio)} (95% interval {_ends(v)}) would be shown in a single comparison, but is not"
+            f"ratio {figure(v.ratio)} (95% interval {ends(v)}) would be shown in a single comparison, but is not"
         )
     if v.high is None or v.low is None:
         why = _why_open(v, baseline, variant)
-        return f"{why}, and the remaining bound ({_ends(v)}) does not exclude 1"
+        return f"{why}, and the remaining bound ({ends(v)}) does not exclude 1"
     coarse = ", because times are only known to an evaluation interval: evaluate more often" if v.coarse else ""
     power = f"; about {v.seeds_needed} seeds would show a ratio of {WORTH_SHOWING:g}" if _worth_more(v) else ""
     if v.too_far_apart:
         power = f"; with evaluations this far apart no number of seeds would show a ratio of {WORTH_SHOWING:g}"
-    return f"ratio {figure(v.ratio)}, and its 95% interval {_ends(v)} includes 1{coarse}{power}"
+    return f"ratio {figure(v.ratio)}, and its 95% interval {ends(v)} includes 1{coarse}{power}"
 
 
 def _worth_more(v: Verdict) -> bool:
@@ -264,42 +264,3 @@ def group_sentence(
     several = max((v.comparisons for _, v in verdicts), default=1)
     corrected = f", claims after correction for {several} comparisons" if several > 1 else ""
     return f"{place}, time to {target} against {baseline}, 95% intervals{corrected}: {'; '.join(parts)}."
-
-
-def without_target(
-    variant: str, accuracy: Interval, throughput: Verdict, shown: bool, diverged: Mapping[str, int]
-) -> str:
-    """Return one variant's accuracy and throughput relative to the baseline, if there is no target.
-
-    `shown`: whether the difference of accuracies is one after correction for the number of variants. `diverged`:
-    the sides that did, with how many seeds: these have no accuracy, so nothing is said in favor of such a side.
-    """
-    if throughput.unfair:
-        return f"{variant} (no claim: {throughput.unfair})"
-    lost = "".join(f"; left out: {count(k, 'seed')} with which {name} diverged" for name, k in diverged.items())
-    if (n := min(accuracy.n, throughput.pairs)) < LEAST_PAIRS:
-        return f"{variant} (no claim: {count(n, 'pair')} of finished seeds, but {LEAST_PAIRS} are needed{lost})"
-    survivor = any((name == variant) == ((accuracy.mean or 0.0) > 0) for name in diverged)
-    return f"{variant} {_points(accuracy, shown, survivor)} and {_speed(throughput)} (n={n}{lost})"
-
-
-def _points(accuracy: Interval, shown: bool, survivor: bool) -> str:
-    """Return the difference of accuracies in words; `survivor`: it is in favor of a side that diverged, too."""
-    low, high = (100 * (v or 0.0) for v in (accuracy.low, accuracy.high))
-    ends = f"({low:+.2g} to {high:+.2g} points)"
-    if low <= 0 <= high:
-        return f"accuracy difference not shown {ends}"
-    if survivor:
-        return f"accuracy difference not shown, only on the seeds that are left {ends}"
-    if not shown:
-        return f"accuracy difference not shown after correction {ends}"
-    return f"final accuracy {100 * (accuracy.mean or 0.0):+.2g} points {ends}"
-
-
-def _speed(throughput: Verdict) -> str:
-    ends = f"({_ends(throughput)})"
-    if throughput.claim == "same":
-        return f"throughput practically the same {ends}"
-    if throughput.claim == "not shown":
-        return f"throughput difference not shown {ends}"
-    return f"throughput {figure(throughput.ratio or 0)}x {ends}"
