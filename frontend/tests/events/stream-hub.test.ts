@@ -107,6 +107,30 @@ describe("tabs of one browser", () => {
     expect(opened.map(({ url }) => url)).toEqual(["/api/v1/events?after=7"]);
   });
 
+  it("that return with a position of before the server was restored fetch all again, alone", async () => {
+    const first = tab({}, undefined, "7");
+    await settle();
+    last().opens();
+    last().sends("heartbeat", {}, "7");
+    const returned = tab({}, undefined, "90");
+    const newer = tab({}, undefined, "9");
+    await settle();
+    last().sends("heartbeat", {}, "8"); // the process that answers has not read all yet
+    await vi.advanceTimersByTimeAsync(10_000);
+    last().sends("experiment", { id: "e1" }, "9");
+    await settle();
+    expect([first, returned, newer].map(({ heard }) => heard)).toEqual(Array(3).fill(["experiment"]));
+    returned.stream.subscribe({ run: "r1" }, () => undefined); // asks anew, with what it has heard last
+    await settle();
+    await vi.advanceTimersByTimeAsync(6_000);
+    last().sends("heartbeat", {}, "9");
+    last().sends("heartbeat", {}, "9");
+    await settle();
+    expect([first.heard, newer.heard]).toEqual([["experiment"], ["experiment"]]);
+    expect(returned.heard).toEqual(["experiment", "reset"]);
+    expect(opened).toHaveLength(1);
+  });
+
   it("that come later are told what has happened since their page was sent, and nobody fetches all again", async () => {
     const first = tab({ experiment: "e1" }, undefined, "7");
     await settle();

@@ -21,10 +21,14 @@ const GATHER = 20; // ms in which changes of several tabs make one connection
 const HANGING = 1000;
 /** What a tab has missed is replayed, for all tabs, if it is at most so many events; more of them, and it fetches all again. */
 const REPLAYED = 500;
+/** A server process knows a position that another one has told after 2 s at most, and a heartbeat comes every 5 s; ms. */
+const TOLD = 15_000;
 
 interface Wanted {
   readonly query: string;
   seenAt: number;
+  /** A position that it knows and the hub does not: of a page sent just now, or of a server before it was restored. */
+  ahead?: { readonly of: number; readonly since: number };
 }
 
 /** The lower one of two positions; empty: none. */
@@ -57,7 +61,7 @@ export class StreamHub {
   }
 
   private want(tab: Tab, query: string, after: string): void {
-    this.tabs.set(tab, { query, seenAt: Date.now() });
+    this.tabs.set(tab, { ...this.tabs.get(tab), query, seenAt: Date.now() });
     this.catchUp(tab, after);
     const same = this.union() === this.query;
     if (this.opened && same && !this.anew && !this.silent()) {
@@ -83,6 +87,20 @@ export class StreamHub {
     } else if (missed > 0) {
       this.from = earlier(this.from, after);
       this.anew = true;
+    } else if (missed < 0) {
+      const wanted = this.tabs.get(tab);
+      if (wanted) wanted.ahead = { of: Number(after), since: Date.now() };
+    }
+  }
+
+  /** Have those fetch all again whose position the server does not come to: it was restored, and counts from before. */
+  private comeTo(position: string): void {
+    for (const [tab, wanted] of this.tabs) {
+      if (!wanted.ahead) continue;
+      const restored = Number(position) < wanted.ahead.of;
+      if (restored && Date.now() - wanted.ahead.since < TOLD) continue;
+      wanted.ahead = undefined;
+      if (restored) tab.postMessage({ type: "event", kind: "reset", data: "{}", id: position });
     }
   }
 
@@ -157,6 +175,7 @@ export class StreamHub {
         this.heardAt = Date.now();
         this.position = id || this.position;
         this.tell({ type: "event", kind, data, id });
+        this.comeTo(this.position);
       });
     }
   }
