@@ -4,7 +4,7 @@
     python -m benchmarks.api publish                 write docs/results/api.md
     python -m benchmarks.api baseline                make the latest record of each kind the baseline
 
-SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour`. The exit status is 1
+SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour` and `processes`. The exit status is 1
 only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
 """
 
