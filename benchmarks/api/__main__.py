@@ -4,8 +4,8 @@
     python -m benchmarks.api publish                 write docs/results/api.md
     python -m benchmarks.api baseline                make the latest figures, published ones too, the baseline
 
-SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour` and `processes`. The exit status is 1
-only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
+SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour` and `processes`. The
+exit status is 1 only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def main() -> int:
     if options.do == "baseline":
         known = {record["unix"]: record for record in (*published, *found)}
         if not known:
-            sys.exit(f"benchmarks.api: there is no record in {options.store}, and none is published: measure first")
+            sys.exit(
+                f"benchmarks.api: there is no record in {options.store}, and none is published: measure first"
+            )
         baseline.write([known[unix] for unix in sorted(known)])
         print(baseline.PLACE)
         return 0

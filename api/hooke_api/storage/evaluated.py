@@ -1,10 +1,10 @@
 """How many evaluations each run has, its accuracy at the target and its best one, without reading them each time.
 
-The number is stored with the run, in the transaction that stores an evaluation. A page asks for the accuracies with
-every request; read of a hundred runs with ten thousand evaluations each, they take a second. They are kept in
-memory, and of long ended runs in a row of the table of levels (`ThinnedSeries`), each with a mark of what they
-follow from: how many records each rank has stored, of which every new one raises the last number, and which attempts
-count. With another mark they are read again.
+The number is stored with the run, in the transaction that stores an evaluation. A page asks for the accuracies
+with every request; read of a hundred runs with ten thousand evaluations each, they take a second. They are kept
+in memory, and of long ended runs in a row of the table of levels (`ThinnedSeries`), each with a mark of what
+they follow from: how many records each rank has stored, of which every new one raises the last number, and
+which attempts count. With another mark they are read again.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Count = tuple[int, int]
 def counts(session: Session, runs: Sequence[str]) -> dict[str, Count]:
     """Return the count of each of some runs that has chunks. Compaction does not change it; new chunks do.
 
-    It takes as long for many chunks as for few: their number is stored with the run, and an index has the last one.
+    It takes as long for many chunks as for few: their number is stored with the run, an index has the last one.
     """
     # ids of rows are given anew after a deletion: those of present rows go on behind those of the object
     newest = select(func.max(Chunk.id)).where(Chunk.run_id == Run.id).correlate(Run).scalar_subquery()

@@ -1,7 +1,7 @@
 """Two and four API processes on one port of PostgreSQL, each killed in turn while others write: exact counts.
 
-Supervisors repeat a request until it is acknowledged, users an experiment with its key; every step has to be stored
-once, every experiment to be there once, and every run to be dispatched once, whichever process was asked.
+Supervisors repeat a request until it is acknowledged, users an experiment with its key; every step has to be
+stored once, every experiment to be there once, and every run to be dispatched once, whichever process was asked.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _figures(
 
 
 def _supervise(server: Server, attempt: Attempt, written: Written) -> None:
-    """Post steps with an evaluation behind them, each request until it is acknowledged, and every tenth one twice."""
+    """Post steps with an evaluation behind them, each request until it is acknowledged, every tenth one twice."""
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     _send(server, attempt.token, "/ingest", bodies.first(attempt), headers, written)
     for number in itertools.count():
@@ -168,9 +168,7 @@ def _stay_online(server: Server, written: Written) -> None:
         _send(server, server.agents, "/agents/hello", said, headers, written)
 
 
-def _send(
-    server: Server, token: str, path: str, body: bytes, headers: dict[str, str], written: Written
-) -> None:
+def _send(server: Server, token: str, path: str, body: bytes, headers: dict[str, str], written: Written) -> None:
     """Post a body until it is acknowledged. Raises ValueError if it is refused, TimeoutError after a while."""
     until = time.monotonic() + LIMIT
     while time.monotonic() < until:

@@ -112,7 +112,7 @@ describe("tabs of one browser", () => {
     await settle();
     last().opens();
     last().sends("heartbeat", {}, "7");
-    const returned = tab({}, undefined, "90");
+    const returned = tab({ experiment: "e1" }, undefined, "90");
     const newer = tab({}, undefined, "9");
     await settle();
     last().sends("heartbeat", {}, "8"); // the process that answers has not read all yet
@@ -121,14 +121,11 @@ describe("tabs of one browser", () => {
     await settle();
     expect([first, returned, newer].map(({ heard }) => heard)).toEqual(Array(3).fill(["experiment"]));
     returned.stream.subscribe({ run: "r1" }, () => undefined); // asks anew, with what it has heard last
-    await settle();
     await vi.advanceTimersByTimeAsync(6_000);
-    last().sends("heartbeat", {}, "9");
-    last().sends("heartbeat", {}, "9");
+    for (const id of ["9", "9"]) last().sends("heartbeat", {}, id);
     await settle();
-    expect([first.heard, newer.heard]).toEqual([["experiment"], ["experiment"]]);
+    expect([first.heard.length, newer.heard.length, opened.length]).toEqual([1, 1, 1]);
     expect(returned.heard).toEqual(["experiment", "reset"]);
-    expect(opened).toHaveLength(1);
   });
 
   it("that come later are told what has happened since their page was sent, and nobody fetches all again", async () => {

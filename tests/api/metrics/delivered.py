@@ -65,7 +65,7 @@ def count_record(session: Session, run: str) -> None:
 
 
 def add_to(session: Session, run: str, **numbers: int) -> None:
-    """Let a run have so many more `chunks` or `evaluations`, of which rows were inserted here and not by ingest."""
+    """Let a run have so many more `chunks` or `evaluations`, whose rows were inserted here and not by ingest."""
     more = {name: getattr(Run, name) + n for name, n in numbers.items()}
     session.execute(update(Run).where(Run.id == run).values(more))
 
