@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from hooke.spec.states import RunState
 from hooke_api.models import Experiment, Leader, Transition
 from sqlalchemy import func, select
 
@@ -111,7 +112,7 @@ def _figures(
     try:
         with database.read() as session:
             stored = Counter(session.scalars(select(Experiment.name).where(Experiment.name.startswith("kept "))))
-            sent = select(func.count()).where(Transition.state == "dispatched")
+            sent = select(func.count()).where(Transition.state == RunState.DISPATCHED)
             times = session.scalars(sent.group_by(Transition.run_id, Transition.attempt)).all()
     finally:
         database.close()
