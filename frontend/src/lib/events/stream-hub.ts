@@ -27,8 +27,12 @@ const TOLD = 15_000;
 interface Wanted {
   readonly query: string;
   seenAt: number;
-  /** A position that it knows and the hub does not: of a page sent just now, or of a server before it was restored. */
-  ahead?: { readonly of: number; readonly since: number };
+}
+
+/** A position that a tab knows and the hub does not: of a page sent just now, or of a server before it was restored. */
+interface Ahead {
+  readonly of: number;
+  readonly since: number;
 }
 
 /** The lower one of two positions; empty: none. */
@@ -38,6 +42,7 @@ const earlier = (one: string, other: string) =>
 /** One event stream for all tabs of a browser, of what any of them wants: HTTP/1.1 allows six connections in all. */
 export class StreamHub {
   private readonly tabs = new Map<Tab, Wanted>();
+  private readonly ahead = new WeakMap<Tab, Ahead>();
   private source: Source | undefined;
   private opened = false;
   private query: string | undefined;
@@ -61,7 +66,7 @@ export class StreamHub {
   }
 
   private want(tab: Tab, query: string, after: string): void {
-    this.tabs.set(tab, { ...this.tabs.get(tab), query, seenAt: Date.now() });
+    this.tabs.set(tab, { query, seenAt: Date.now() });
     this.catchUp(tab, after);
     const same = this.union() === this.query;
     if (this.opened && same && !this.anew && !this.silent()) {
@@ -88,18 +93,18 @@ export class StreamHub {
       this.from = earlier(this.from, after);
       this.anew = true;
     } else if (missed < 0) {
-      const wanted = this.tabs.get(tab);
-      if (wanted) wanted.ahead = { of: Number(after), since: Date.now() };
+      this.ahead.set(tab, { of: Number(after), since: Date.now() });
     }
   }
 
   /** Have those fetch all again whose position the server does not come to: it was restored, and counts from before. */
   private comeTo(position: string): void {
-    for (const [tab, wanted] of this.tabs) {
-      if (!wanted.ahead) continue;
-      const restored = Number(position) < wanted.ahead.of;
-      if (restored && Date.now() - wanted.ahead.since < TOLD) continue;
-      wanted.ahead = undefined;
+    for (const tab of this.tabs.keys()) {
+      const ahead = this.ahead.get(tab);
+      if (!ahead) continue;
+      const restored = Number(position) < ahead.of;
+      if (restored && Date.now() - ahead.since < TOLD) continue;
+      this.ahead.delete(tab);
       if (restored) tab.postMessage({ type: "event", kind: "reset", data: "{}", id: position });
     }
   }
