@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import itertools
 import json
-import random
 import sys
 import threading
 import time
@@ -39,8 +38,8 @@ PAUSE_SECONDS = 0.1
 BETWEEN_SECONDS = 2.0
 """After a process is there again, until the next one is killed."""
 LIMIT = 120.0
-CLUSTER, SLOTS = "bench-sent", 4096
-HELLO_SECONDS = 5.0
+SENT_SECONDS = 20.0
+"""Time in which what was submitted last has to be dispatched."""
 OWN = {"HOOKE_REUSE_PORT": "true"}
 
 
@@ -50,7 +49,7 @@ class Written:
 
     acknowledged: int = 0
     unanswered: int = 0
-    """Requests without an answer, or with one of 500 and above: sent again."""
+    """Requests without an answer, or with one of 500 and above but for 503: sent again."""
     names: list[str] = field(default_factory=list)
     """Of the experiments that were acknowledged."""
     requests: Counter[str] = field(default_factory=Counter)
@@ -74,19 +73,19 @@ def _killed_in_turn(server: Server, count: int) -> Iterator[Figure]:
     processes = [server.pid, *(server.another() for _ in range(count - 1))]
     works: list[Callable[[], None]] = [partial(_supervise, server, each, written) for each in attempts]
     works += [partial(_submit, server, n, written) for n in range(USERS)]
-    works.append(partial(_stay_online, server, written))
     threads = [threading.Thread(target=_kept, args=(work, written)) for work in works]
     for thread in threads:
         thread.start()
     gaps = []
     try:
-        order = random.Random(count).sample(processes, count)
-        for process in order:
+        for _ in range(count):
             time.sleep(BETWEEN_SECONDS)
-            led = _leader(server) == process
+            leader = _leader(server)
+            process = leader if leader in processes else processes[0]  # the one that schedules, if it is its turn
+            processes.remove(process)
             began = time.monotonic()
             server.kill(process)
-            if led:
+            if process == leader:
                 _await_another(server, process)
                 gaps.append(time.monotonic() - began)
             server.another()
@@ -108,12 +107,13 @@ def _figures(
         requests = written.requests[attempt.run]
         found = counted(server, [attempt], requests * STEPS, requests)
         lost, doubled = lost + found[0], doubled + found[1]
+    until, times = time.monotonic() + SENT_SECONDS, list[int]()
+    while len(times) < len(written.names) + len(attempts) and time.monotonic() < until:
+        times = _dispatched(server)
     database = server.database()
     try:
         with database.read() as session:
             stored = Counter(session.scalars(select(Experiment.name).where(Experiment.name.startswith("kept "))))
-            sent = select(func.count()).where(Transition.state == RunState.DISPATCHED)
-            times = session.scalars(sent.group_by(Transition.run_id, Transition.attempt)).all()
     finally:
         database.close()
     yield Figure(f"{count} processes, each killed once: points missing", "points", (lost,), 0)
@@ -123,6 +123,8 @@ def _figures(
     twice = sum(n > 1 for n in stored.values())
     yield Figure("the same: experiments there twice", "experiments", (twice,), 0)
     yield Figure("the same: attempts dispatched twice", "attempts", (sum(n > 1 for n in times),), 0)
+    left = len(written.names) + len(attempts) - len(times)
+    yield Figure("the same: attempts not dispatched", "attempts", (left,), 0)
     yield Figure("the same: attempts dispatched", "attempts", (len(times),))
     yield Figure("the same: requests acknowledged", "requests", (written.acknowledged,))
     yield Figure("the same: requests without an answer, sent again", "requests", (written.unanswered,))
@@ -149,24 +151,19 @@ def _supervise(server: Server, attempt: Attempt, written: Written) -> None:
 
 
 def _submit(server: Server, user: int, written: Written) -> None:
-    """Submit experiments of one run, each with a key of its own until it is acknowledged."""
-    number = itertools.count()
-    while not written.over.wait(2 * PAUSE_SECONDS):
-        name = f"kept {user} {next(number)}"
-        body = json.dumps(experiment([CLUSTER], 1) | {"name": name}).encode()
-        headers = {"content-type": "application/json", "idempotency-key": name.replace(" ", "-")}
-        _send(server, server.token, "/experiments", body, headers, written)
+    """Submit experiments of one run on a new cluster each, with a key until it is acknowledged."""
+    plain = {"content-type": "application/json"}
+    for number in itertools.count():
+        if written.over.wait(2 * PAUSE_SECONDS):
+            return
+        name = f"kept {user} {number}"
+        cluster = name.replace(" ", "-")
+        said = json.dumps(hello(cluster, 1, f"agt_{uuid.uuid4().hex}")).encode()
+        _send(server, server.agents, "/agents/hello", said, plain, written)
+        body = json.dumps(experiment([cluster], 1) | {"name": name}).encode()
+        _send(server, server.token, "/experiments", body, plain | {"idempotency-key": cluster}, written)
         with written.lock:
             written.names.append(name)
-
-
-def _stay_online(server: Server, written: Written) -> None:
-    """Report the cluster of these experiments, as its agent does."""
-    said = json.dumps(hello(CLUSTER, SLOTS, f"agt_{uuid.uuid4().hex}")).encode()
-    headers = {"content-type": "application/json"}
-    _send(server, server.agents, "/agents/hello", said, headers, written)
-    while not written.over.wait(HELLO_SECONDS):
-        _send(server, server.agents, "/agents/hello", said, headers, written)
 
 
 def _send(server: Server, token: str, path: str, body: bytes, headers: dict[str, str], written: Written) -> None:
@@ -180,11 +177,10 @@ def _send(server: Server, token: str, path: str, body: bytes, headers: dict[str,
             with written.lock:
                 written.acknowledged += 1
             return
-        # the cluster of an experiment joins at the same time: until then it is refused
-        if 400 <= status < 500 and not (status == 422 and path == "/experiments"):
+        if 400 <= status < 500:
             raise ValueError(f"POST {path}: {status}: {answer[:500]!r}")
         with written.lock:
-            written.unanswered += status not in (422, 503)
+            written.unanswered += status != 503
         time.sleep(PAUSE_SECONDS)
     raise TimeoutError(f"POST {path} was not acknowledged within {LIMIT:g} s: {status}: {answer[:500]!r}")
 
@@ -194,6 +190,17 @@ def _kept(work: Callable[[], None], written: Written) -> None:
         work()
     except Exception as error:  # any error: told by the caller
         written.errors.append(error)
+
+
+def _dispatched(server: Server) -> list[int]:
+    """Return how often each attempt was dispatched that was."""
+    database = server.database()
+    try:
+        with database.read() as session:
+            sent = select(func.count()).where(Transition.state == RunState.DISPATCHED)
+            return list(session.scalars(sent.group_by(Transition.run_id, Transition.attempt)))
+    finally:
+        database.close()
 
 
 def _leader(server: Server) -> int | None:
