@@ -2,10 +2,10 @@
 
     python -m benchmarks.api run [SCENARIO...]       measure, print, and store in .results/api
     python -m benchmarks.api publish                 write docs/results/api.md
-    python -m benchmarks.api baseline                make the latest record of each kind the baseline
+    python -m benchmarks.api baseline                make the latest figures, published ones too, the baseline
 
-SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour`. The exit status is 1
-only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
+SCENARIO is a module of benchmarks/api/scenarios; by default all are measured, but for `hour` and `processes`. The
+exit status is 1 only with `--check FACTOR`, if a median is worse than the baseline by more than that factor.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ def main() -> int:
                 url = stack.enter_context(temporary(options.plans, plans))
             bench = Bench(url, options.scale, options.rounds, options.mlflow, options.seconds)
             return running.run(options.scenarios, bench, options.store, options.check)
-    found = page.read(options.store)
+    found, published = page.read(options.store), page.read(ROOT / "docs" / "results" / page.DATA)
     if options.do == "baseline":
-        if not found:
-            sys.exit(f"benchmarks.api: there is no record in {options.store}: measure first")
-        baseline.write(found)
+        known = {record["unix"]: record for record in (*published, *found)}
+        if not known:
+            sys.exit(
+                f"benchmarks.api: there is no record in {options.store}, and none is published: measure first"
+            )
+        baseline.write([known[unix] for unix in sorted(known)])
         print(baseline.PLACE)
         return 0
-    if not found and not page.read(ROOT / "docs" / "results" / page.DATA):
+    if not found and not published:
         sys.exit(f"benchmarks.api: nothing to publish in {options.store}: measure first")
     print(page.publish(found, ROOT / "docs" / "results"))
     return 0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.api.figures import met
+from benchmarks.api.remarks import REMARKS
 from benchmarks.evidence.machine import title_of
 
 Record = Mapping[str, Any]
@@ -30,6 +32,11 @@ def read(folder: Path) -> list[Record]:
     """Return all stored records, the earliest first."""
     found = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     return sorted(found, key=lambda record: record["unix"])
+
+
+def name_of(record: Record) -> str:
+    """Return the name of a record's file, without its ending."""
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime(record["unix"]))
 
 
 def page(records: Sequence[Record]) -> str:
@@ -85,6 +92,8 @@ def _database(records: Sequence[Record], database: str) -> list[str]:
             "",
             f"Session of {begun} UTC, {scenario['seconds']:.0f} s; others: {scenario['others']:.2f} cores.{size}",
         ]
+        if remark := REMARKS.get((name_of(record), name)):
+            lines += ["", *textwrap.wrap(remark, 115, break_long_words=False, break_on_hyphens=False)]
         parts.append("\n".join(lines))
     return parts
 
@@ -133,8 +142,7 @@ def publish(measured: Sequence[Record], results: Path) -> Path:
     folder = results / DATA
     folder.mkdir(exist_ok=True)
     for record in measured:
-        name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(record['unix']))}.json"
-        (folder / name).write_text(json.dumps(record, indent=1) + "\n")
+        (folder / f"{name_of(record)}.json").write_text(json.dumps(record, indent=1) + "\n")
     path = results / PAGE
     path.write_text(page(read(folder)))
     return path

@@ -25,8 +25,8 @@ SCENARIOS = (
     "evaluations",
 )
 """In the order in which they are measured; the last one takes longest."""
-LONG = ("hour",)
-"""Measured only if they are named."""
+LONG = ("hour", "processes")
+"""Measured only if they are named: the one takes an hour, the other needs PostgreSQL."""
 
 
 def run(names: Sequence[str], bench: Bench, store: Path, check: float | None) -> int:

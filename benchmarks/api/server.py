@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 from hooke_api.local import parts
 from hooke_api.local.instance import Instance
 from hooke_api.local.keeper import KeptProcess
@@ -40,6 +41,7 @@ class Server:
         if database_url:
             self._own["HOOKE_DATABASE_URL"] = database_url
         self._api: subprocess.Popen[bytes] | None = None
+        self._more: dict[int, subprocess.Popen[bytes]] = {}
         self.joined = 0
         """Number of clusters that have joined; see `benchmarks.api.attempts`."""
 
@@ -86,8 +88,32 @@ class Server:
         log = self._instance.logs / "api.log"
         raise TimeoutError(f"the API did not start: {log.read_text(errors='replace')[-2000:]}")
 
+    def another(self) -> int:
+        """Start another process of the API on the same port, where `own` lets them share it; return its id."""
+        process = _start(parts.api(self._instance, HOST), self._own)
+        self._more[process.pid] = process
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and process.poll() is None:
+            found = psutil.Process(process.pid).net_connections("tcp")
+            if any(each.status == psutil.CONN_LISTEN and each.laddr.port == self._instance.port for each in found):
+                return process.pid
+            time.sleep(0.05)
+        raise TimeoutError("another process of the API did not start")
+
+    def kill(self, pid: int) -> None:
+        """Kill one of the processes of the API."""
+        process = self._more.pop(pid, None)
+        if process is None:
+            assert self._api is not None and self._api.pid == pid
+            process, self._api = self._api, None
+        process.kill()
+        process.wait()
+
     def stop(self) -> None:
         """End the API."""
+        for process in self._more.values():
+            _end(process)
+        self._more.clear()
         if self._api is not None:
             _end(self._api)
             self._api = None

@@ -21,6 +21,7 @@ from hooke_api.metrics.service import answer_bands, answer_series
 from hooke_api.models import Chunk, Experiment, RankTotals, Run, now
 from hooke_api.storage import blocks
 from hooke_api.storage.database import Database
+from hooke_api.storage.steps import recount
 
 MIGRATIONS = Path(__file__).resolve().parents[2] / "migrations"
 WORKERS, BATCH, STEPS_PER_CHUNK = 2, 32, 2048
@@ -62,6 +63,7 @@ def add_experiment(database: Database, runs: int, steps: int) -> tuple[str, list
                 session.add_all(_chunks(name, rank, steps))
             session.flush()
             session.expunge_all()
+        recount(session, experiment)
     return experiment, ids
 
 

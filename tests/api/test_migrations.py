@@ -16,6 +16,7 @@ from hooke_api.storage import revisions
 from hooke_api.storage.database import Database, alembic_config
 from sqlalchemy import MetaData, delete, inspect, select
 
+from tests.api.counted import said, true
 from tests.api.databases import MIGRATIONS, ONE_KIND
 from tests.api.rows import contents, fill
 from tests.checkout import ROOT
@@ -99,6 +100,20 @@ def test_a_filled_database_of_a_released_version_loses_nothing_up_and_down(datab
     assert after == before
     database.migrate(MIGRATIONS)
     assert differences(database) == []
+
+
+def test_what_runs_have_is_counted_on_the_way_up(database):
+    with database.write() as session:
+        command.downgrade(alembic_config(MIGRATIONS, session.connection()), "0036")
+    then = MetaData()
+    with database.write() as session:
+        then.reflect(session.connection())
+        then.remove(then.tables["alembic_version"])
+        fill(session, then, serial=False)
+    database.migrate(MIGRATIONS)
+    with database.read() as session:
+        assert said(session) == true(session)
+        assert any(chunks and evaluations for chunks, evaluations in said(session).values())
 
 
 def test_figures_of_earlier_runs_come_from_what_is_stored(database):

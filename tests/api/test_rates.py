@@ -16,10 +16,11 @@ from hooke.cluster.places import Home
 from hooke.spec.events import StateReport
 from hooke_api.app import create_app
 from hooke_api.base import rates
-from hooke_api.base.access import network_of
+from hooke_api.base.access import address_of, network_of
 from hooke_api.base.errors import TooMany
 from hooke_api.base.rates import Buckets, Rates
 from hooke_api.base.settings import Settings
+from starlette.requests import Request
 
 from tests.api.conftest import serve
 from tests.api.databases import ONE_KIND, fresh_database, make_settings
@@ -167,6 +168,15 @@ def test_the_addresses_of_a_network_of_ipv6_are_one_client(limited):
 )
 def test_what_counts_as_one_client(address, network):
     assert network_of(address) == network
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [("::ffff:192.0.2.7", "192.0.2.7"), ("192.0.2.7", "192.0.2.7"), ("2001:db8::7", "2001:db8::7"), ("x", "x")],
+)
+def test_an_address_of_ipv4_is_told_in_one_form(sent, told):
+    """By a socket of both versions the same client is ::ffff:192.0.2.7."""
+    assert address_of(Request({"type": "http", "client": (sent, 7), "headers": []})) == told
 
 
 def test_ingest_and_event_streams_are_counted_apart(limited):

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from hooke.cli.group import app
 from hooke.cluster import agent, site
 from hooke.cluster.hello import describe
 from hooke.cluster.launchers.settings import LocalSettings
 from hooke.errors import ArgumentError, HookeError, LaunchError
 from redis.connection import parse_url
+from typer.testing import CliRunner
 
 OPTIONS = {"cluster": "hpc", "api": "http://h:7450/", "broker": "redis://h:6379/0", "token_file": "/etc/token"}
 
@@ -113,6 +115,15 @@ def test_faults_are_told_in_a_sentence_without_secrets(monkeypatch, changes, exp
         site.read(None, OPTIONS | changes)
     assert expected in str(caught.value)
     assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["--cluster", "--name"])
+def test_a_command_without_a_name_of_the_cluster_is_refused_and_both_options_give_one(monkeypatch, option):
+    monkeypatch.delenv("HOOKE_REDIS_URL", raising=False)
+    told = [CliRunner().invoke(app, ["agent", *words]) for words in ([], [option, "lab"])]
+    assert [answer.exit_code for answer in told] == [1, 1]
+    assert "also needs --cluster, --api" in told[0].output
+    assert "also needs --api" in told[1].output and "--cluster" not in told[1].output
 
 
 def test_a_file_with_a_password_must_be_private(tmp_path):

@@ -12,8 +12,10 @@ from sqlalchemy import delete, insert, select
 
 from benchmarks.api import baseline, bodies, live, page, running, streaming
 from benchmarks.api.figures import Bench, Figure, met, p95
+from benchmarks.api.remarks import REMARKS
 from benchmarks.api.scenarios import hour, writers
 from benchmarks.api.server import served
+from benchmarks.evidence.store import ROOT
 
 HARDWARE = {"cpu": "Some CPU", "cores": 2, "generation": "", "bf16": "emulated", "memory_bytes": 1}
 
@@ -134,6 +136,15 @@ def test_published_records_are_those_of_the_page(tmp_path):
     assert page.read(tmp_path / page.DATA) == [json.loads(json.dumps(record()))]
     page.publish([], tmp_path)
     assert (tmp_path / page.PAGE).read_text() == first
+
+
+def test_every_goal_that_a_published_session_missed_is_explained():
+    """A new session with a miss needs its own words: what is known of the cause, and what was done."""
+    records = page.read(ROOT / "docs" / "results" / page.DATA)
+    for database in dict.fromkeys(each["database"] for each in records):
+        for name, of in page.latest(records, database).items():
+            missed = [each["name"] for each in of["scenarios"][name]["figures"] if met(each) is False]
+            assert bool(missed) == ((page.name_of(of), name) in REMARKS), (database, name, missed)
 
 
 def test_ratios_are_to_the_same_machine_database_and_scale(tmp_path):

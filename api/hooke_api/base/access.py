@@ -123,7 +123,16 @@ def subject_of(parameters: Mapping[str, str]) -> str:
 
 def address_of(request: Request) -> str:
     """Return the address that a request came from; empty for a socket in the file system."""
-    return request.client.host if request.client else ""
+    return _plain(request.client.host) if request.client else ""
+
+
+@lru_cache(4096)
+def _plain(address: str) -> str:
+    """Return an IPv4 address as such: a socket for both versions, or a proxy, may say ::ffff:192.0.2.1."""
+    try:
+        return str(getattr(ip_address(address), "ipv4_mapped", None) or address)
+    except ValueError:
+        return address
 
 
 @lru_cache(4096)

@@ -52,6 +52,7 @@ from hooke_api.storage.lines import MOST_LINES, StoredLine, pack
 from hooke_api.storage.outbox import announce, take
 from hooke_api.storage.present import deleted
 from hooke_api.storage.reach import names_of, open_project
+from hooke_api.storage.steps import recount
 from hooke_api.storage.trail import tell
 
 ROWS, LARGE_ROWS = 500, 20
@@ -150,6 +151,7 @@ def _store(
         session.execute(insert(LogBlock), [block])  # one by one: the number of a block is its place
     for some in _some(_read(bundle, FILES, FileRows(runs).row), LARGE_ROWS):
         session.execute(insert(StoredFilePart), some)
+    recount(session, experiment.id)
     # last: others who create an experiment wait for the end of a transaction that has taken a number
     experiment.number = take(session, f"experiments:{DEFAULT_PROJECT}")
     origin = bundle.manifest.origin

@@ -81,7 +81,9 @@ RUN = "run"
 """Field of a record in place of the column `run_id`: the number of its run, which is the same on every server."""
 LATER: Mapping[str, float] = {"rebuild": 0.0}
 """Columns that earlier bundles lack, with their value there: where they have it, they do not travel."""
-_OWN = frozenset({"id", "project_id", "created_by", "experiment_id", "not_before", "cancel_requested"})
+_OWN = frozenset({"id", "project_id", "created_by", "experiment_id", "not_before", "cancel_requested"}) | {
+    *("chunks", "evaluations"),  # they are counted where they are stored
+}
 CARRIED: Mapping[str, Carried] = {
     each.part: each
     for each in (

@@ -22,6 +22,7 @@ from hooke_api.experiments.schemas import ExperimentPage, ExperimentSummary, Exp
 from hooke_api.filters.language import FilterError, conditions, parse
 from hooke_api.filters.sql import condition
 from hooke_api.models import Experiment, RankTotals, Run, database_time
+from hooke_api.planning.steps import without_unplanned
 from hooke_api.scheduling import lifecycle
 from hooke_api.scheduling.derived import derived_state
 from hooke_api.storage import trail
@@ -153,6 +154,8 @@ def cancel(session: Session, experiment_id: str, who: str, silence: timedelta) -
     # this locks the experiment, and a run that ends locks its own row before: the other order would be a deadlock
     experiment.planning = False
     session.flush()
+    session.refresh(experiment, ["warnings"])
+    experiment.warnings = without_unplanned(experiment)  # its plan is not tried again
     _cancel_runs(session, experiment_id, who)  # those that were planned meanwhile
     session.flush()
     lifecycle.finish_experiment(session, experiment_id)

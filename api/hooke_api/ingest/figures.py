@@ -98,6 +98,7 @@ class Figures:
         """Store the evaluations; update the run's figures, if this attempt owns it, and announce new points."""
         if self._scored:
             self.session.execute(insert(StoredEvaluation), self._scored)
+            self.run.evaluations += len(self._scored)
         if not current:
             return
         run = self.run
@@ -186,6 +187,7 @@ class Figures:
                 data=data,
             )
         )
+        self.run.chunks += 1
         self.points = True
         if totals.ended is None:
             for name in (each for each in SUMMED if each in columns):  # `rebuild` only where there was any

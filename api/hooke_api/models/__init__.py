@@ -14,6 +14,7 @@ from hooke_api.models.base import Base, Moment, Owned, Serial, State, now
 from hooke_api.models.clock import database_time
 from hooke_api.models.fetches import StoredFetch
 from hooke_api.models.keeping import ExperimentTag, Removal
+from hooke_api.models.leader import Leader
 from hooke_api.models.objects import CompactedRun, LooseObject
 from hooke_api.models.people import AccessToken, BrowserSession, StoredView, TrailEntry, User, UserIdentity
 from hooke_api.models.projects import Project, ProjectMember
@@ -35,7 +36,6 @@ from hooke_api.models.work import (
     Event,
     Experiment,
     IdempotencyKey,
-    Leader,
     NumberSequence,
     Run,
     Transition,

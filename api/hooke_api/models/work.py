@@ -1,4 +1,4 @@
-"""Experiments, runs, attempts, their transitions and events, and the scheduling leader."""
+"""Experiments, runs, attempts, their transitions and events."""
 
 from __future__ import annotations
 
@@ -159,6 +159,10 @@ class Run(Owned, Base):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
 
+    chunks: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Number of chunks of its steps, of all attempts, in rows or in its object."""
+    evaluations: Mapped[int] = mapped_column(BigInteger, default=0)
+    """Number of its evaluations, of all attempts."""
     samples: Mapped[int] = mapped_column(BigInteger, default=0)
     evaluated_part: Mapped[str | None] = mapped_column(String(16))
     """The part of the data that evaluations score: `validation`; `test` of a run made without one; null before it
@@ -273,16 +277,6 @@ class IdempotencyKey(Base):
     body_sha256: Mapped[str] = mapped_column(String(64))
     experiment_id: Mapped[str] = mapped_column(String(40), ForeignKey("experiments.id"))
     created_at: Mapped[datetime]
-
-
-class Leader(Base):
-    """The process that alone does something, and renews the row; a second one has what it saw of the clocks."""
-
-    __tablename__ = "leaders"
-
-    name: Mapped[str] = mapped_column(String(40), primary_key=True)
-    holder: Mapped[str] = mapped_column(String(120))
-    until: Mapped[datetime]
 
 
 class Event(Base):

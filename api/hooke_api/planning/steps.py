@@ -191,11 +191,13 @@ class Planner:
         """Have the warnings of an experiment say why it is not planned."""
         with self._database.write() as session:
             row = session.get_one(Experiment, experiment, with_for_update={"key_share": True})
-            row.warnings = [*_others(row), {"pointer": "/tuning", "message": why}]
+            if not row.planning:
+                return  # cancelled meanwhile: it is not tried again
+            row.warnings = [*without_unplanned(row), {"pointer": "/tuning", "message": why}]
             announce(session, "experiment", {"id": experiment}, experiment_id=experiment)
 
 
-def _others(experiment: Experiment) -> list[dict[str, Any]]:
+def without_unplanned(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the warnings of an experiment without that its plan has failed."""
     return [each for each in experiment.warnings if not each["message"].startswith(_UNPLANNED)]
 
@@ -219,7 +221,7 @@ def advance(session: Session, experiment_id: str) -> bool:
     if not experiment.planning:
         return True
     spec = ExperimentSpec.model_validate(experiment.spec)
-    if (others := _others(experiment)) != experiment.warnings:  # perhaps of a process before this one
+    if (others := without_unplanned(experiment)) != experiment.warnings:  # perhaps of a process before this one
         experiment.warnings = others
         announce(session, "experiment", {"id": experiment_id}, experiment_id=experiment_id)
     try:

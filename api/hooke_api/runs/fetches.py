@@ -40,6 +40,8 @@ def ask(
 ) -> FetchView:
     """Ask for a checkpoint; return the fetch of it that there is, if it has not failed. Raises Conflict."""
     run = service.get(session, run_id)
+    # another one who asks at the same time waits here, and then finds what was asked for
+    session.refresh(run, with_for_update={"key_share": True})
     found = _chosen(session, run, asked)
     mine = select(StoredFetch).where(
         StoredFetch.run_id == run.id,

@@ -1,17 +1,18 @@
 """How many evaluations each run has, its accuracy at the target and its best one, without reading them each time.
 
-A page asks for them with every request; read of a hundred runs with ten thousand evaluations each, they take a
-second. They are kept in memory, and of long ended runs in a row of the table of levels (`ThinnedSeries`), each
-with a mark of what they follow from: how many records each rank has stored, of which every new one raises the
-last number, and which attempts count. With another mark they are read again.
+The number is stored with the run, in the transaction that stores an evaluation. A page asks for the accuracies
+with every request; read of a hundred runs with ten thousand evaluations each, they take a second. They are kept
+in memory, and of long ended runs in a row of the table of levels (`ThinnedSeries`), each with a mark of what
+they follow from: how many records each rank has stored, of which every new one raises the last number, and
+which attempts count. With another mark they are read again.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import and_, case, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
@@ -31,28 +32,46 @@ IDS = 500
 """Runs of one query."""
 Accuracies = tuple[float | None, float | None]
 """At the target, and the best one."""
-_Kept = tuple[str, Any]
+_Kept = tuple[str, Accuracies]
 """Mark, and what belongs to it."""
 _ENTRY = 600
 """Bytes of an entry in memory, about."""
 _ROW = struct.Struct("<2d")
 
-T = TypeVar("T")
 
-
-def memory() -> Cache[tuple[str, str], _Kept]:
+def memory() -> Cache[str, _Kept]:
     """Return what keeps some thousand of them in memory, from several threads."""
     return Cache(Budget(2 * MIB), lambda _: _ENTRY)
 
 
 def counts(session: Session, runs: Sequence[str]) -> dict[str, int]:
     """Return the number of evaluations of each of these runs, all attempts together."""
-    return _found(session, runs, "count", lambda n, _: n, _count)
+    found = dict.fromkeys(runs, 0)
+    for ids in (runs[i : i + IDS] for i in range(0, len(runs), IDS)):
+        found.update(session.execute(select(Run.id, Run.evaluations).where(Run.id.in_(ids))).all())
+    return found
 
 
 def accuracies(session: Session, runs: Sequence[str]) -> dict[str, Accuracies]:
-    """Return the accuracies of each of these runs, over the evaluations that count."""
-    return _found(session, runs, "accuracies", lambda _, found: found, _accuracies)
+    """Return the accuracies of each of these runs, over the evaluations that count.
+
+    They are those that are kept or stored with its present mark, or are read.
+    """
+    cache: Cache[str, _Kept] | None = session.info.get(KEPT)
+    found: dict[str, Accuracies] = {}
+    for ids in (runs[i : i + IDS] for i in range(0, len(runs), IDS)):
+        marks = _marks(session, ids)
+        for run in ids:
+            kept = cache.get(run) if cache is not None else None
+            if kept is not None and kept[0] == marks.get(run):
+                found[run] = kept[1]
+        fresh = _stored(session, [run for run in ids if run not in found], marks)
+        fresh |= _accuracies(session, [run for run in ids if run not in found and run not in fresh])
+        if cache is not None and not session.connection().get_execution_options().get(WRITES):
+            for run in fresh.keys() & marks.keys():
+                cache.put(run, (marks[run], fresh[run]))
+        found |= fresh
+    return found
 
 
 def row(session: Session, run: str) -> dict[str, Any]:
@@ -60,31 +79,6 @@ def row(session: Session, run: str) -> dict[str, Any]:
     values = [math.nan if value is None else value for value in accuracies(session, [run])[run]]
     told = {"of_data": _marks(session, [run])[run], "n": counts(session, [run])[run], "gaps": False}
     return {"most": MOST, "metric": NAME, **told, "data": _ROW.pack(*values)}
-
-
-def _found(
-    session: Session,
-    runs: Sequence[str],
-    kind: str,
-    of_row: Callable[[int, Accuracies], T],
-    read: Callable[[Session, Sequence[str]], dict[str, T]],
-) -> dict[str, T]:
-    """Return what is kept or stored of runs with their present marks, and read the rest."""
-    cache: Cache[tuple[str, str], _Kept] | None = session.info.get(KEPT)
-    found: dict[str, T] = {}
-    for ids in (runs[i : i + IDS] for i in range(0, len(runs), IDS)):
-        marks = _marks(session, ids)
-        for run in ids:
-            kept = cache.get((kind, run)) if cache is not None else None
-            if kept is not None and kept[0] == marks.get(run):
-                found[run] = kept[1]
-        fresh = _stored(session, [run for run in ids if run not in found], marks, of_row)
-        fresh |= read(session, [run for run in ids if run not in found and run not in fresh])
-        if cache is not None and not session.connection().get_execution_options().get(WRITES):
-            for run in fresh.keys() & marks.keys():
-                cache.put((kind, run), (marks[run], fresh[run]))
-        found |= fresh
-    return found
 
 
 def _marks(session: Session, runs: Sequence[str]) -> dict[str, str]:
@@ -99,34 +93,21 @@ def _marks(session: Session, runs: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _stored(
-    session: Session,
-    runs: Sequence[str],
-    marks: Mapping[str, str],
-    of_row: Callable[[int, Accuracies], T],
-) -> dict[str, T]:
+def _stored(session: Session, runs: Sequence[str], marks: Mapping[str, str]) -> dict[str, Accuracies]:
     if not runs:
         return {}
     of = ThinnedSeries
-    query = select(of.run_id, of.of_data, of.n, of.data).where(of.most == MOST, of.run_id.in_(runs))
+    query = select(of.run_id, of.of_data, of.data).where(of.most == MOST, of.run_id.in_(runs))
     found = {}
-    for run, mark, n, data in session.execute(query):
+    for run, mark, data in session.execute(query):
         if mark == marks.get(run) and len(data) == _ROW.size:
-            found[run] = of_row(n, _known(_ROW.unpack(data)))
+            found[run] = _known(_ROW.unpack(data))
     return found
 
 
 def _known(values: Iterable[float]) -> Accuracies:
     at_target, best = (None if math.isnan(value) else value for value in values)
     return at_target, best
-
-
-def _count(session: Session, runs: Sequence[str]) -> dict[str, int]:
-    if not runs:
-        return {}
-    query = select(StoredEvaluation.run_id, func.count()).where(StoredEvaluation.run_id.in_(runs))
-    rows = session.execute(query.group_by(StoredEvaluation.run_id))
-    return dict.fromkeys(runs, 0) | {run: count for run, count in rows}
 
 
 def _accuracies(session: Session, runs: Sequence[str]) -> dict[str, Accuracies]:

@@ -14,7 +14,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from hooke_api.base.errors import Conflict
-from hooke_api.models import Chunk, CompactedRun, LogBlock, Project, Run, StoredEvaluation, StoredFilePart
+from hooke_api.models import Chunk, CompactedRun, LogBlock, Project, Run, StoredFilePart
 
 WARNED = 0.8
 """Share of a quota from which on it is warned of."""
@@ -28,7 +28,7 @@ def points_of(session: Session, projects: Collection[str]) -> dict[str, int]:
     queries = (
         select(Run.project_id, func.sum(Chunk.n)).join(Chunk, Chunk.run_id == Run.id),
         select(Run.project_id, func.sum(CompactedRun.steps)).join(CompactedRun, CompactedRun.run_id == Run.id),
-        select(Run.project_id, func.count()).join(StoredEvaluation, StoredEvaluation.run_id == Run.id),
+        select(Run.project_id, func.sum(Run.evaluations)),
     )
     return _sums(session, projects, queries)
 
@@ -36,11 +36,10 @@ def points_of(session: Session, projects: Collection[str]) -> dict[str, int]:
 def bytes_of(session: Session, projects: Collection[str]) -> dict[str, int]:
     """Return the bytes of projects, by id."""
     held = [(table, func.length(table.data)) for table in (Chunk, LogBlock, StoredFilePart)]
-    evaluations = OF_EVALUATION * func.count()
     queries = (
         *(select(Run.project_id, func.sum(size)).join(table, table.run_id == Run.id) for table, size in held),
         select(Run.project_id, func.sum(CompactedRun.size)).join(CompactedRun, CompactedRun.run_id == Run.id),
-        select(Run.project_id, evaluations).join(StoredEvaluation, StoredEvaluation.run_id == Run.id),
+        select(Run.project_id, OF_EVALUATION * func.sum(Run.evaluations)),
     )
     return _sums(session, projects, queries)
 

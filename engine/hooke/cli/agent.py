@@ -9,7 +9,7 @@ import typer
 
 
 def agent(  # noqa: PLR0913, PLR0917 - the options of a command
-    cluster: Annotated[str | None, typer.Option(help="Name of the cluster.")] = None,
+    cluster: Annotated[str | None, typer.Option("--cluster", "--name", help="Name of the cluster.")] = None,
     api: Annotated[str | None, typer.Option(help="Base URL of the API.")] = None,
     broker: Annotated[
         str | None, typer.Option(help="URL of Redis, without password.", show_default="HOOKE_REDIS_URL")

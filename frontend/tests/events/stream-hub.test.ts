@@ -107,6 +107,27 @@ describe("tabs of one browser", () => {
     expect(opened.map(({ url }) => url)).toEqual(["/api/v1/events?after=7"]);
   });
 
+  it("that return with a position of before the server was restored fetch all again, alone", async () => {
+    const first = tab({}, undefined, "7");
+    await settle();
+    last().opens();
+    last().sends("heartbeat", {}, "7");
+    const returned = tab({ experiment: "e1" }, undefined, "90");
+    const newer = tab({}, undefined, "9");
+    await settle();
+    last().sends("heartbeat", {}, "8"); // the process that answers has not read all yet
+    await vi.advanceTimersByTimeAsync(10_000);
+    last().sends("experiment", { id: "e1" }, "9");
+    await settle();
+    expect([first, returned, newer].map(({ heard }) => heard)).toEqual(Array(3).fill(["experiment"]));
+    returned.stream.subscribe({ run: "r1" }, () => undefined); // asks anew, with what it has heard last
+    await vi.advanceTimersByTimeAsync(6_000);
+    for (const id of ["9", "9"]) last().sends("heartbeat", {}, id);
+    await settle();
+    expect([first.heard.length, newer.heard.length, opened.length]).toEqual([1, 1, 1]);
+    expect(returned.heard).toEqual(["experiment", "reset"]);
+  });
+
   it("that come later are told what has happened since their page was sent, and nobody fetches all again", async () => {
     const first = tab({ experiment: "e1" }, undefined, "7");
     await settle();

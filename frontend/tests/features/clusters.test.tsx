@@ -61,6 +61,15 @@ describe("a cluster whose launches fail", () => {
 });
 
 describe("the page of clusters", () => {
+  it.each([
+    [3720, "its clock is 1 h 02 min ahead of the server's"],
+    [-2.5, "its clock is 2.5 s behind the server's"],
+  ])("tells a clock that is %d s off", async (clock_offset, words) => {
+    open({ clock_offset });
+    const part = within(await screen.findByTestId("cluster-hpc"));
+    expect(part.getByText(words)).toBeVisible();
+  });
+
   it("shows what the agent reports, and what it lacks with the remedy", async () => {
     open({
       hardware: { cpu: "AMD EPYC", gpus: "2 x H100", memory_bytes: 2 ** 34 },
@@ -70,6 +79,7 @@ describe("the page of clusters", () => {
     const part = within(await screen.findByTestId("cluster-hpc"));
     expect(part.getByText("2 x H100").previousSibling).toHaveTextContent("GPUs");
     expect(part.getByText("on one machine with lab, local")).toBeVisible();
+    expect(part.queryByText(/its clock/)).toBeNull();
     expect(part.getByText(/Data sets not found by its agent: mnist-lenet/)).toBeVisible();
     expect(part.getByText("it lacks four files: put them there")).toBeInTheDocument();
     expect(document.title).toBe("Clusters · Hooke");

@@ -29,11 +29,15 @@ describe("the history", () => {
           rank: 1,
           host: "node2",
           attempt: 2,
+          reported_at: "2223-01-02T03:04:05Z",
         }),
       ],
     });
     const steps = part("history").getAllByTestId("transition");
     expect(steps.map((step) => step.dataset.state)).toEqual(["queued", "running", "failed_infra"]);
+    const moments = steps.map((step) => step.querySelector("time")?.title ?? "");
+    expect(moments[1]).toMatch(/^2026-03-01 \d\d:00:05$/);
+    expect(moments[2]).toMatch(/^2026-03-01 \d\d:02:10; 2223-01-0\d \d\d:04:05 by the clock of its host$/);
     expect(steps[1]).toHaveTextContent("+5 s");
     expect(steps[1]).toHaveTextContent("it is running · scheduler");
     expect(steps[2]).toHaveTextContent("+2 min 05 s");

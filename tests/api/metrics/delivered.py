@@ -64,6 +64,12 @@ def count_record(session: Session, run: str) -> None:
     session.execute(update(RankTotals).where(*first).values(stored=RankTotals.stored + 1))
 
 
+def add_to(session: Session, run: str, **numbers: int) -> None:
+    """Let a run have so many more `chunks` or `evaluations`, whose rows were inserted here and not by ingest."""
+    more = {name: getattr(Run, name) + n for name, n in numbers.items()}
+    session.execute(update(Run).where(Run.id == run).values(more))
+
+
 @dataclass
 class Delivered:
     """A run, what its ranks have written, and how much of it was delivered."""
@@ -139,6 +145,7 @@ class Delivered:
             place = {"run_id": self.id, "attempt": self.attempt, "rank": rank, "seq": begin + 1}
             with self.database.write() as session:
                 session.add(Chunk(**place, n=stored, header=header, data=data))
+                add_to(session, self.id, chunks=1)
             self.sent[rank] = begin + stored
         return stored
 
@@ -151,6 +158,7 @@ class Delivered:
                 StoredEvaluation(**place, **found, accuracy=1 - value, seconds=0.0, reached=False, further=further)
             )
             count_record(session, self.id)
+            add_to(session, self.id, evaluations=1)
 
     def drop(self, worker: int, step: int) -> None:
         place = {"run_id": self.id, "attempt": self.attempt, "rank": 0, "seq": 10**6 + next(_numbers)}

@@ -10,7 +10,7 @@ from hooke_api.models import Run, StoredEvaluation
 from sqlalchemy import insert, select, update
 
 from tests.api.databases import ONE_KIND
-from tests.api.metrics.delivered import Delivered, add_experiment, bands, true_bands
+from tests.api.metrics.delivered import Delivered, add_experiment, add_to, bands, true_bands
 
 RUNS, EACH = 8, 2 * MANY
 
@@ -33,6 +33,7 @@ def often(database):
         ]  # fmt: skip
         with database.write() as session:
             session.execute(insert(StoredEvaluation), rows)
+            add_to(session, run.id, evaluations=EACH)
     return experiment
 
 

@@ -13,6 +13,7 @@ from tests.api.metrics.delivered import (
     OF_STEPS,
     Delivered,
     add_experiment,
+    add_to,
     bands,
     count_record,
     let_few_steps_be_many,
@@ -91,6 +92,7 @@ def test_answers_are_those_of_everything_whatever_is_read_together(database, lim
                 row = {"samples": 10**5, "clock": 1.0, "wall": 1.0, "loss": 0.1, "accuracy": 0.5, "reached": False}
                 session.add(StoredEvaluation(**of, **row))
                 count_record(session, runs[1].id)
+                add_to(session, runs[1].id, evaluations=1)
         if look == 6:
             runs[2].again(None)
             runs[2].begin((0, 1))

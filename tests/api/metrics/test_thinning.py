@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 
 from tests.api.conftest import scored, start, steps
 from tests.api.databases import ONE_KIND
-from tests.api.metrics.delivered import AXES, Delivered, add_experiment, count_record, series, true_series
+from tests.api.metrics.delivered import AXES, Delivered, add_experiment, add_to, count_record, series, true_series
 from tests.waiting import wait_for
 
 N = 200
@@ -124,6 +124,7 @@ def test_a_level_of_other_data_is_ignored_and_replaced(service, thinner):
             run_id=supervisor.id, attempt=1, **later, loss=0.5, accuracy=0.5, seconds=0.0, reached=False
         ))  # fmt: skip
         count_record(session, supervisor.id)
+        add_to(session, supervisor.id, evaluations=1)
     forget(service)
     found = {line["metric"]: line["of"] for line in asked(service, supervisor.id, 32, "clock")["series"]}
     assert found["validation_loss"] == 21

@@ -58,6 +58,23 @@ def test_an_error_while_planning_is_not_the_end(service, restarted):
     assert warnings(service) == []
 
 
+def test_a_cancelled_experiment_does_not_say_that_its_plan_is_tried_again(service):
+    end(before_the_last(service))
+    planner = Planner(service.database, retry_seconds=0)
+    with service.database.write() as session:
+        spec = session.scalars(select(Experiment.spec)).one()
+        session.execute(update(Experiment).values(spec=spec | {"budget": None}))
+    planner.look()
+    assert len(warnings(service)) == 1
+    with service.database.write() as session:
+        session.execute(update(Experiment).values(spec=spec))
+    (experiment,) = service.get("/experiments")["items"]
+    told = service.client.post(f"/experiments/{experiment['id']}/cancel").json()
+    assert told["warnings"] == warnings(service) == []
+    planner._failed(experiment["id"], ValueError("another plan, which was being made when it was cancelled"))
+    assert warnings(service) == []
+
+
 def warnings(service):
     with service.database.read() as session:
         return session.scalars(select(Experiment.warnings)).one()

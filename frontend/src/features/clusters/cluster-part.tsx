@@ -9,6 +9,7 @@ import {
 } from "@/lib/client/@tanstack/react-query.gen";
 import type { ClusterView } from "@/lib/client/types.gen";
 import { hardwareRows } from "@/lib/format/hardware";
+import { formatSeconds } from "@/lib/format/time";
 import { Allowed } from "@/lib/people/allowed";
 import { useMay } from "@/lib/people/use-me";
 import { ConfirmButton } from "@/lib/ui/confirm-button";
@@ -20,6 +21,13 @@ import styles from "./clusters.module.css";
 import { OccupancyPart } from "./occupancy-part";
 import { clusterState } from "./state";
 import { Tokens } from "./tokens";
+
+/** Clocks that are less apart are not told apart from the way of a request, s. */
+const CLOCKS = 1;
+
+function clockWords(offset: number): string {
+  return `its clock is ${formatSeconds(Math.abs(offset))} ${offset > 0 ? "ahead of" : "behind"} the server's`;
+}
 
 /** One cluster: what can be done with it, and what its agent reports. */
 export function ClusterPart({ cluster }: { cluster: ClusterView }) {
@@ -44,6 +52,11 @@ export function ClusterPart({ cluster }: { cluster: ClusterView }) {
         {cluster.machine_shared_with.length > 0 && (
           <span title="They take turns: only one of them times runs at any moment.">
             on one machine with {cluster.machine_shared_with.join(", ")}
+          </span>
+        )}
+        {Math.abs(cluster.clock_offset ?? 0) >= CLOCKS && (
+          <span title="Only shown: the clock of the server's database decides.">
+            {clockWords(cluster.clock_offset ?? 0)}
           </span>
         )}
         <Link to="/clusters/$clusterName/queue" params={{ clusterName: cluster.name }}>

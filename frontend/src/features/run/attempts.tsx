@@ -16,6 +16,10 @@ const RISK =
   "Abandon this run? Its processes may still be running: then they keep using their cluster " +
   "until they reach this server, which ends them, and another attempt there would share cores with them.";
 
+const AFRESH =
+  "Start this run over? The next attempt begins without a checkpoint. What was measured so far stays stored, and " +
+  "does not count any more. Retry goes on from the latest checkpoint.";
+
 /** Requests for another attempt, and to give up one that nobody can reach. */
 export function useAttempts() {
   const client = useQueryClient();
@@ -61,6 +65,17 @@ export function AttemptButtons({ run, experiment, attempts }: AttemptButtonsProp
         >
           Retry
         </Button>
+      )}
+      {experiment && canRetry(run) && run.checkpoints.length > 0 && (
+        <ConfirmButton
+          label="Start over"
+          question={AFRESH}
+          confirm="Start it over"
+          keep="Leave it"
+          busy={attempts.retry.isPending}
+          act={() => attempts.retry.mutate({ path, body: { resume: false } })}
+          testId="start-over"
+        />
       )}
       {canAbandon(run) && (
         <Allowed least="operator" inProject>

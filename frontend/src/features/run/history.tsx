@@ -17,6 +17,11 @@ function evidence(step: TransitionView): string {
   return parts.filter(Boolean).join(", ");
 }
 
+/** When the server made or received a change, and when it happened by the clock of the host that reported it. */
+function moments({ at, reported_at: there }: TransitionView): string {
+  return there ? `${formatMoment(at)}; ${formatMoment(there)} by the clock of its host` : formatMoment(at);
+}
+
 /** Every change of state: when, who, why, and the evidence. */
 export function History({ run }: { run: RunView }) {
   return (
@@ -31,7 +36,7 @@ export function History({ run }: { run: RunView }) {
               data-testid="transition"
               data-state={step.state}
             >
-              <time dateTime={step.at} title={formatMoment(step.at)}>
+              <time dateTime={step.at} title={moments(step)}>
                 {formatClock(step.at)}
               </time>
               <span className={styles.passed}>{before ? `+${formatSeconds(passed)}` : ""}</span>

@@ -21,10 +21,18 @@ const GATHER = 20; // ms in which changes of several tabs make one connection
 const HANGING = 1000;
 /** What a tab has missed is replayed, for all tabs, if it is at most so many events; more of them, and it fetches all again. */
 const REPLAYED = 500;
+/** A server process knows a position that another one has told after 2 s at most, and a heartbeat comes every 5 s; ms. */
+const TOLD = 15_000;
 
 interface Wanted {
   readonly query: string;
   seenAt: number;
+}
+
+/** A position that a tab knows and the hub does not: of a page sent just now, or of a server before it was restored. */
+interface Ahead {
+  readonly of: number;
+  readonly since: number;
 }
 
 /** The lower one of two positions; empty: none. */
@@ -34,6 +42,7 @@ const earlier = (one: string, other: string) =>
 /** One event stream for all tabs of a browser, of what any of them wants: HTTP/1.1 allows six connections in all. */
 export class StreamHub {
   private readonly tabs = new Map<Tab, Wanted>();
+  private readonly ahead = new WeakMap<Tab, Ahead>();
   private source: Source | undefined;
   private opened = false;
   private query: string | undefined;
@@ -83,6 +92,20 @@ export class StreamHub {
     } else if (missed > 0) {
       this.from = earlier(this.from, after);
       this.anew = true;
+    } else if (missed < 0) {
+      this.ahead.set(tab, { of: Number(after), since: Date.now() });
+    }
+  }
+
+  /** Have those fetch all again whose position the server does not come to: it was restored, and counts from before. */
+  private comeTo(position: string): void {
+    for (const tab of this.tabs.keys()) {
+      const ahead = this.ahead.get(tab);
+      if (!ahead) continue;
+      const restored = Number(position) < ahead.of;
+      if (restored && Date.now() - ahead.since < TOLD) continue;
+      this.ahead.delete(tab);
+      if (restored) tab.postMessage({ type: "event", kind: "reset", data: "{}", id: position });
     }
   }
 
@@ -157,6 +180,7 @@ export class StreamHub {
         this.heardAt = Date.now();
         this.position = id || this.position;
         this.tell({ type: "event", kind, data, id });
+        this.comeTo(this.position);
       });
     }
   }
