@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.common.records import Record
-from benchmarks.unequal import claims, for_real
+from benchmarks.unequal import beside, claims, for_real
 from benchmarks.unequal.conditions import CONDITIONS, MANY, Kind, of_kind
 from benchmarks.unequal.entries import ENTRIES, FASTEST, SYNC, entries
 from benchmarks.unequal.findings import Cell, found_in, gain
@@ -23,10 +23,11 @@ ONLY = """\
   device are not."""
 
 
-def first(records: Mapping[Run, Record], noisy: float) -> Iterator[str]:
-    """Yield an answer for each question."""
+def first(records: Mapping[Run, Record], noisy: float, with_cpu: Mapping[Run, Record]) -> Iterator[str]:
+    """Yield an answer for each question; `with_cpu`: the records of `beside`."""
     if boxes := found_in(records, "box"):
         yield f"- **{ASKED}** {_of_boxes(records, boxes, noisy)}"
+        yield from beside.answer(with_cpu)
     if real := [(task, at) for at in of_kind("gpu") for task in TASKS if complete(records, task, at)]:
         yield f"  {_of_devices(records, real, noisy)}"
     if boxes:

@@ -36,6 +36,7 @@ BOXES = ("k80", "v100", "h100")
 ALONE, CPU = "SGD, the device alone", "SGD, the CPU alone"
 SIZE, ROOT = "Hogbatch, rates by size", "Hogbatch, rates by the square root"
 EXPONENTS = {SIZE: 1.0, ROOT: 0.5}
+TABLE = "[table](#the-same-trials-for-the-device-alone-and-with-the-cpu-simulated)"
 """Of the batches of an update in its rate."""
 HOW = {ALONE: FASTEST, CPU: SLOWEST, SIZE: STATIC, ROOT: STATIC}
 """By name: whose algorithm and workers an entry has."""
@@ -201,6 +202,23 @@ def verdicts(records: Records, cell: Cell) -> dict[str, Verdict]:
     """Return the verdicts on both workers over the device alone, corrected."""
     of = {entry: times(records, cell, entry) for entry in HOW}
     return compare_all(of[ALONE], {each: of[each] for each in EXPONENTS})
+
+
+def answer(records: Records) -> Iterator[str]:
+    """Yield in how many cells both workers are faster, as part of a list; nothing without a complete task."""
+    if not (found := complete(records)):
+        return
+    said = {cell: verdicts(records, cell).values() for cell in found}
+    ahead = [cell for cell in found if any(claims.WAYS.get(each.claim, 0) > 0 for each in said[cell])]
+    behind = sum(all(claims.WAYS.get(each.claim, 0) < 0 for each in said[cell]) for cell in found)
+    limits = {cell: limit(records, cell) for cell in found}
+    reached = sum(any((each.ratio or 0) >= limits[cell] for each in said[cell]) for cell in ahead)
+    boxes = "; ".join(dict.fromkeys(CONDITIONS[condition].title for _, condition in ahead))
+    yield (
+        f"  Simulated, with the same trials for the device alone and for both ({TABLE}): Hogbatch is faster in "
+        f"{len(ahead)} of {len(found)} cells{f' ({boxes})' if boxes else ''}, slower in {behind}; by its mean "
+        f"ratio at what the CPU adds or above in {reached}."
+    )
 
 
 def section(records: Records) -> Iterator[str]:

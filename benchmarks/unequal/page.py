@@ -109,7 +109,7 @@ def page(
     """Return the page; `with_cpu`: the records of `beside`."""
     pairs = findings.found_in(records, "cpus", "box")
     chosen = choosing.choice(records, claims.noise(records))
-    lines = [TITLE, *([chosen, ""] if chosen else []), ABOUT, *short.first(records)]
+    lines = [TITLE, *([chosen, ""] if chosen else []), ABOUT, *short.first(records, with_cpu or {})]
     lines += ["## What was asked", "", *findings.answers(records, costs)]
     lines += causes.told(records, pairs)
     lines += [

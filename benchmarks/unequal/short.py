@@ -30,10 +30,13 @@ makes of *one* method ([decision 118](../decisions/0118-what-a-claim-names.md)).
 {len(SEEDS)} seeds show little."""
 
 
-def first(records: Mapping[Run, Record]) -> Iterator[str]:
-    """Yield the beginning of the page: answers, the rule, methods by condition, what slower workers add."""
+def first(records: Mapping[Run, Record], with_cpu: Mapping[Run, Record]) -> Iterator[str]:
+    """Yield the beginning of the page: answers, the rule, methods by condition, what slower workers add.
+
+    `with_cpu`: the records of `beside`.
+    """
     noisy = claims.noise(records)
-    yield from answered.first(records, noisy)
+    yield from answered.first(records, noisy, with_cpu)
     yield from ("## How to read it", "", RULE, null(records), "")
     yield from ("## Which method for which workers", "", *_for_which(records, noisy), "")
     yield from ("## Does a slower worker beside a faster one pay?", "")

@@ -7,7 +7,7 @@ from hooke.catalogue.validation import validate_run
 
 from benchmarks.unequal import __main__ as command
 from benchmarks.unequal import beside, claims
-from benchmarks.unequal.beside import ALONE, CPU, HOW, ROOT, SEEDS, SIZE, TRIALS, Beside
+from benchmarks.unequal.beside import ALONE, BOXES, CPU, HOW, ROOT, SEEDS, SIZE, TRIALS, Beside
 from benchmarks.unequal.conditions import RANGE, TUNING_SEED
 
 
@@ -84,9 +84,13 @@ def test_what_is_told_by_hand():
     assert row.endswith(f" {1 + cpu / device:.2f} | 2.50 |")
     assert "**3.0x" in row and f"| 6.04 (batch {batch}, rate" in row
 
+    (answer,) = beside.answer(found)
+    assert "faster in 3 of 3 cells" in answer and "slower in 0; by its mean ratio" in answer
+    assert answer.endswith(f"or above in {sum(beside.limit(found, ('digits', box)) <= 3 for box in BOXES)}.")
+
 
 def test_a_task_without_all_boxes_is_not_told():
-    assert list(beside.section({})) == []
+    assert list(beside.section({})) == list(beside.answer({})) == []
     assert list(beside.section(records(HAND, boxes=("k80", "v100")))) == []
 
 

@@ -78,7 +78,7 @@ def test_the_first_lines_answer_what_was_asked_by_hand():
     records = complete("v100", seconds=(6, 6.1, 6.2)) | complete("equal") | complete("one-slow")
     records |= made(STATIC, [2, 2.1, 2.2], condition="v100", updates=[30, 70])
     records |= made("Async SGD", [1, 1.1, 1.2], condition="one-slow")
-    device, shape, survivors, *_ = answered.first(records, claims.noise(records))
+    device, shape, survivors, *_ = answered.first(records, claims.noise(records), {})
     assert (
         "told apart as faster in 1 of 1 cells, as slower in 0. By medians it takes 0.34 to 0.34 times as long"
         in device
