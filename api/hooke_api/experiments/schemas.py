@@ -238,17 +238,12 @@ class Extension(View):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seeds: int = Field(
-        0, ge=0, le=99, strict=True, description="Seeds to add for each variant, cluster and number of workers."
-    )
-    variants: list[Variant] = Field(
-        default_factory=list,
-        max_length=MAX_VARIANTS,
-        description="Variants to add; the present ones stay as they are.",
-    )
-    version: int | None = Field(
-        None, ge=1, strict=True, description="The version that is extended; 409 if it is another one."
-    )
+    seeds: int = Field(0, ge=0, le=99, strict=True)
+    """Seeds to add for each variant, cluster and number of workers."""
+    variants: list[Variant] = Field(default_factory=list, max_length=MAX_VARIANTS)
+    """Variants to add; the present ones stay as they are."""
+    version: int | None = Field(None, ge=1, strict=True)
+    """The version that is extended; 409 if it is another one."""
 
 
 class ExperimentVersion(View):
