@@ -16,7 +16,7 @@ from benchmarks.slide.cores import counts
 from benchmarks.slide.device import Bench, measure
 from benchmarks.slide.learner import Held, Learner, Where, rate, until
 from benchmarks.slide.page import page
-from benchmarks.slide.plan import FIRST, Rate, Scale, Train, plan
+from benchmarks.slide.plan import BY_SAMPLES, FIRST, Rate, Scale, Train, plan
 from benchmarks.slide.publishing import DATA, PAGE, device_results, publish, read, text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -172,6 +172,13 @@ def test_what_the_factors_of_the_abstract_become():
     assert "| 670,091 | 128 | 40,000 | 80,000 |" in told and "| 10,000 | 128 | 200,000 | - |" in told
     assert "| 16 cores | in-batch | 0.1 | missed | missed |" in told
     assert "full on the GPU 1.50 s (batch 512, learning rate 0.1)" in told
+
+
+def test_layers_that_are_named_are_measured_alone():
+    cells = list(plan(parts=(BY_SAMPLES,)))
+    assert [cell.layer for cell in cells if device.wanted(cell, [FULL, SLIDE])] == [FULL, SLIDE, SLIDE]
+    assert all(device.wanted(cell, None) for cell in cells)
+    assert not device.wanted(Scale(FIRST, BATCH), [FULL])
 
 
 def test_the_page_has_the_section_if_there_are_records(tmp_path):
