@@ -67,7 +67,10 @@ def told(records: Sequence[Record]) -> str:
 
 
 def untried(records: Sequence[Record]) -> str:
-    """Return what is known of sets that no trial of `sampled` had, as a sentence; empty where they were tried."""
+    """Return what is known of sets that no trial of `sampled` had, and of products in bf16, as sentences.
+
+    Empty for other spaces than those of which it is known.
+    """
     first = records[0]
     sizes = [r["setting"][BESIDE] for r in records if r["layer"].startswith(SAMPLED) and BESIDE in r["setting"]]
     if first["problem"] != REAL or spaces_of(first) != SIZED or not sizes:
@@ -75,8 +78,12 @@ def untried(records: Sequence[Record]) -> str:
     return (
         f"No trial of `{SAMPLED}` had more than {max(sizes):,} negatives. With {ACTIVE:,} log-uniform ones, given "
         "in an [earlier comparison](../decisions/0151-the-size-of-a-set.md) on such a machine, it took 3.2 to "
-        "3.7 s: **sampled softmax at its best is probably faster than hashing**, which has not been measured by "
-        "trials of that size"
+        "3.7 s, less than hashing here; on one thread of a busy machine it took 5.4 to 6.0 processor seconds, and "
+        "hashing 4.3 to 4.9: **which is faster, each at its best, is not known**. All layers computed in float32. "
+        "With products in bf16 `full` takes half of the processor time and as many samples (one seed), and "
+        "hashing is no faster: **against such a full layer the goal of 10 would probably be missed here**, at "
+        "about 7 times on two cores; on one thread hashing took an eleventh of its processor time ([decision 164]"
+        "(../decisions/0164-sets-in-the-libsvm-format-and-what-is-not-known-of-hashing.md))"
     )
 
 

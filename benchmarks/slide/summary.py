@@ -83,7 +83,7 @@ def _over_full(sections: Sequence[tuple[str, Sequence[Record]]]) -> str:
             where = f" on {PLACES[problem]}" if len(sections) > 1 else ""
             unit = unit_of(own)
             told.append(f"{_pays(found, FULL, unit)} in {unit}{where}{_without(found, unit)}")
-    return f"Over the full layer, {'; '.join(told)}." if told else ""
+    return f"Over the full layer in float32, {'; '.join(told)}." if told else ""
 
 
 def _without(found: Mapping[str, Row], unit: str) -> str:

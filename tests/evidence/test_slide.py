@@ -57,7 +57,7 @@ def test_the_first_sentence_says_whether_hashing_pays():
     sentence = slow.split("\n\n")[2]
     assert sentence.startswith("On Finna/YSO English")
     assert "hashing does not pay (slower: slide 1.5x as long" in sentence
-    assert "Over the full layer, hashing pays (faster: slide 1.3x" in sentence
+    assert "Over the full layer in float32, hashing pays (faster: slide 1.3x" in sentence
     assert "| random-active | lr 0.123 (edge) |" in slow and "1.7% of the train clock" in slow
 
 
@@ -71,7 +71,7 @@ def test_three_sentences_and_a_list():
     assert paragraph.startswith("On Finna/YSO English, 21,025 labels, real records, batches of 128 and 2 cores, ")
     assert paragraph.count(". ") == 2 and paragraph.endswith(".")
     assert "hashing does not pay (slower: slide 2.0x as long" in paragraph
-    assert "over the best other layer, in-batch. Over the full layer, hashing pays" in paragraph
+    assert "over the best other layer, in-batch. Over the full layer in float32, hashing pays" in paragraph
     assert "(faster: slide 4.0x" in paragraph and "in seconds (without tables: random-active 2.0x (" in paragraph
     lines = listed.splitlines()
     assert all(line.startswith("- ") for line in lines)

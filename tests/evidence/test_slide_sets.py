@@ -102,6 +102,7 @@ def test_sizes_that_no_trial_had_are_told():
     said = "No trial of `sampled` had more than 499 negatives. With 1,000 log-uniform ones"
     former = [{**each, "spaces": SIZED} for each in runs]
     assert said in page(former) and "(`beside`, 30 to 1,000" in page(former)
+    assert "such a full layer the goal of 10 would probably be missed here**" in page(former)
     assert said not in page(runs) and "(`beside`, 30 to 3,000" in page(runs)
 
 
