@@ -244,6 +244,9 @@ def test_curves_without_times_have_a_section_of_their_own():
         "Over 262,144 samples of the real records, at one learning rate, P@1 reaches 15.0% with hashing and 20.0%"
         in (text.split("\n\n")[3])
     )
+    whole = [of_curve(FULL, (0.1, 0.2), "cores"), alone[1], of_curve("random-active", (0.1, 0.2), "cores")]
+    assert "of the same size, and 20.0% with full (differences" in page([], beside=whole)
+    assert "of the same size (differences" in text, "its curve ends elsewhere"
     assert "(differences below 1.1 points say nothing)" in text, "two times the root of 0.15 0.85 / 4,000"
 
 
