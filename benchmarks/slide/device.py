@@ -12,7 +12,7 @@ import argparse
 import gc
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,11 @@ def chosen(layer: str) -> Mapping[str, Any]:
     raise ValueError(f"no published run of {layer} on {REAL}: its setting is not known")
 
 
+def wanted(cell: Cell, layers: Sequence[str] | None) -> bool:
+    """Return whether a cell is of one of these layers; without any all are."""
+    return not layers or (not isinstance(cell, Scale) and cell.layer in layers)
+
+
 def machine_of(gpu: str, threads: int, said: str | None) -> dict[str, Any]:
     """Return what identifies the machine and the code, for every record."""
     found = {"hardware": machine.hardware(), "threads_of_cores": threads, "commit": said or commit()}
@@ -226,6 +231,7 @@ def main(arguments: list[str]) -> None:
         default=",".join(PARTS),
         help=f"what is measured (default: %(default)s); {BY_SAMPLES}: curves of the cores by samples",
     )
+    parser.add_argument("--layers", nargs="+", choices=list(MAPPED), help="of these alone (default: all)")
     parser.add_argument("--largest", type=int, default=670_091, help="labels of the largest problem")
     results = ROOT / ".results" / "slide" / ON_DEVICE
     parser.add_argument("--out", type=Path, default=results / f"{time.time():.0f}.jsonl")
@@ -236,5 +242,6 @@ def main(arguments: list[str]) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     common = machine_of(options.gpu, options.threads, options.commit)
     bench = Bench(options.gpu, options.threads, options.seconds, options.out, options.records, common)
-    measure(bench, plan(options.largest, tuple(options.parts.split(","))))
+    cells = plan(options.largest, tuple(options.parts.split(",")))
+    measure(bench, (cell for cell in cells if wanted(cell, options.layers)))
     print(f"{time.monotonic() - bench.began:.0f} s; results in {options.out}")

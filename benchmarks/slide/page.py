@@ -25,6 +25,9 @@ How the comparison is made, on one worker with batches of {BATCH} and row-wise A
 - Output layers are those of `xmlc-mlp` ([wide outputs](../wide-outputs.md)). Every set has the labels of the
   batch; in that of `slide` labels from tables fill what the uniform ones leave. Evaluation is exact, over all
   labels, off the clock.
+- Not among them: `slide` with a set for each item, as in the paper (rates are below), and `full` with products in
+  bf16. What is known of them:
+  [decision 164](../decisions/0164-sets-in-the-libsvm-format-and-what-is-not-known-of-hashing.md).
 - Every layer has the same number of trials with the same budgets by successive halving: settings are points of one
   scrambled sequence in its space ([tuning](../tuning.md)), so that trials of one number have one learning rate in
   all layers. What is searched is said for each problem. With so few trials, a verdict is on the settings that were

@@ -180,7 +180,7 @@ def by_samples() -> Iterator[Curve]:
     """Yield the curve of every layer on the cores, at one learning rate, the dearest layer first."""
     for layer in (FULL, "sampled, log-uniform", *CURVES[1:]):
         for hashed in SLIDE_TABLES if layer == SLIDE else (None,):
-            yield Curve("cores", layer, CURVE_RATES[0], hashed, samples=1 << 20, every=1 << 16, limit=1200.0)
+            yield Curve("cores", layer, CURVE_RATES[0], hashed, samples=1 << 20, every=1 << 16, limit=3600.0)
 
 
 def larger() -> Iterator[Train]:

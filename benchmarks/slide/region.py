@@ -23,9 +23,11 @@ from hooke.workloads.xmlc_mlp import PLANTED
 
 from benchmarks import speed
 from benchmarks.evidence import machine
+from benchmarks.evidence.machine import title_of
 from benchmarks.evidence.store import commit, over, write
 from benchmarks.slide.conditions import (
     ACTIVE,
+    CLEARED,
     DWTA,
     FULL,
     LAYERS,
@@ -223,24 +225,47 @@ def _hashed(rates: Mapping[str, float]) -> float | None:
 
 def table(found: Sequence[Mapping[str, Any]]) -> str:
     """Return the map as a section of the page: planted problems of all sizes, then the real records."""
+    machines = sorted({title_of(record["hardware"]) for record in found if record.get("hardware")})
+    most = max((r["labels"] for r in found if problem_of(r) == PLANTED), default=0)
+    beyond = f"Above {most:,} labels nothing has been measured. " if 0 < most < LABELS[-1] else ""
     lines = [
         "## Map of rates",
         "",
-        f"Samples/s, {ACTIVE} active labels or six times the batch, settings not tuned, the "
+        f"{'; '.join(machines)}{'. ' * bool(machines)}Samples/s, {ACTIVE} active labels or six times the batch, "
+        "settings not tuned, the "
         f"median of {STEPS - STEPS // 4} steps (of {FEW - FEW // 4} where a step computes more than 67 million "
         f"outputs); `slide` with its builds spread over {HORIZON} steps: SimHash with 9 hashes and 50 tables, or "
         "DWTA with 5 and 24; per item with a common draw of 94%. **Rates only: the layers have not been trained "
         "to equal precision here**, and one that is faster per sample may need more samples. -: not measured, or "
-        f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors. "
+        f"too large for the memory; ~: other programs used more than {QUIET:.0%} of the processors. {beyond}"
         f"Commit {', '.join(sorted({str(record.get('commit')) for record in found}))}.",
     ]
-    if known := known_of(str(record.get("commit")) for record in found):
+    if known := _known(found):
         lines += ["", known]
     for problem in (PLANTED, *(name for name in PROBLEMS if name != PLANTED)):
         if own := [record for record in found if problem_of(record) == problem]:
             title = "Planted problems" if problem == PLANTED else PROBLEMS[problem].title
             lines += ["", f"{title}:", "", *_rows(own)]
     return "\n".join(lines)
+
+
+def _known(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is known of the times of some commits, and of which rows of the map; empty without anything."""
+    old = [record for record in found if record.get("commit") in CLEARED]
+    if len(old) == len(found):
+        return known_of(str(record.get("commit")) for record in old)
+    rows = sorted({(problem_of(record), record["labels"], record["batch"]) for record in old})
+    named = [
+        f"{'planted' if problem == PLANTED else 'real records'}, {labels:,} labels, batch {batch:,}"
+        for problem, labels, batch in rows
+    ]
+    return (
+        f"**{'; '.join(named)}: every step also cleared the whole gradient** (commit {', '.join(CLEARED)}, "
+        "[decision 106](../decisions/0106-wide-outputs-on-a-gpu.md)), so that all layers but `full` are shown too "
+        "slow there."
+        if named
+        else ""
+    )
 
 
 def _rows(found: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,6 +11,8 @@ from benchmarks.slide.conditions import FULL, SLIDE
 Record = Mapping[str, Any]
 SPIN = "GOMP_SPINCOUNT"
 """Variable of the environment: how long waiting threads of PyTorch compute before they sleep (decision 131)."""
+KEPT = 0.75
+"""Of the best rate: with less of it at the most threads, the page says so."""
 PAPER = 44
 """Cores of the paper's claim."""
 
@@ -42,7 +44,8 @@ def _of_size(title: str, own: Sequence[Record]) -> Iterator[str]:
     numbers = sorted({record["threads"] for record in own})
     yield title
     yield ""
-    yield f"| layer | {' | '.join(f'{n} threads' if n > 1 else '1 thread' for n in numbers)} | most over one |"
+    heads = [*(f"{n} threads" if n > 1 else "1 thread" for n in numbers), f"{numbers[-1]} over {numbers[0]}"]
+    yield f"| layer | {' | '.join(heads)} |"
     yield f"|---|{'---|' * len(numbers)}---|"
     of = {
         layer: {record["threads"]: record["samples_per_second"] for record in own if record["layer"] == layer}
@@ -55,6 +58,24 @@ def _of_size(title: str, own: Sequence[Record]) -> Iterator[str]:
     if FULL in of:
         yield ""
         yield _over_full(of)
+    if said := _falling(of):
+        yield ""
+        yield said
+
+
+def _falling(of: Mapping[str, Mapping[int, float]]) -> str:
+    """Return which layers lose much of their rate with the most threads; empty without any."""
+    told = []
+    for layer, rates in of.items():
+        best, most = max(rates, key=lambda count: rates[count]), max(rates)
+        if rates[most] < KEPT * rates[best]:
+            told.append(f"`{layer}` from {best} to {most} threads ({1 - rates[most] / rates[best]:.0%} less)")
+    return (
+        f"Lost with more threads: {'; '.join(told)}. Why was not measured; a likely cause: "
+        "[decision 131](../decisions/0131-rebuilding-as-a-phase.md)."
+        if told
+        else ""
+    )
 
 
 def _over_full(of: Mapping[str, Mapping[int, float]]) -> str:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.slide.conditions import ACTIVE, BATCH, BESIDE, DRAWN, OF_TABLES, RATES, SET, SPACES
+from benchmarks.slide.conditions import (
+    ACTIVE,
+    BATCH,
+    BESIDE,
+    DRAWN,
+    LARGEST,
+    OF_TABLES,
+    RATES,
+    REAL,
+    SAMPLED,
+    SET,
+    SIZED,
+)
 
 Record = Mapping[str, Any]
 OF_HASHES = (
@@ -26,7 +38,7 @@ def size_of(record: Record) -> int:
 
 def of_one_size(record: Record) -> bool:
     """Return whether all sets of the comparison of this record have one size, which is not searched."""
-    return spaces_of(record) < SPACES
+    return spaces_of(record) < SIZED
 
 
 def alike(one: Record, other: Record) -> bool:
@@ -43,13 +55,35 @@ def told(records: Sequence[Record]) -> str:
             f"beside the labels of the batch, `random-active` and `slide` had {ACTIVE} labels in all."
         )
     beside, drawn, trials = SET[BESIDE], OF_TABLES[DRAWN], records[0]["trials"]
+    largest = LARGEST[spaces_of(records[0])]
     return (
         f"Searched: the learning rate from {RATES.low:g} to {RATES.high:g} (trials beyond, of an earlier "
         "comparison, met no target: [decision 151](../decisions/0151-the-size-of-a-set.md)); for `sampled`, "
         f"`random-active` and `slide` the labels of a set beside those of the batch (`{BESIDE}`, {beside.low:g} "
-        f"to {beside.high:,.0f}, log-uniform); for `slide` also {OF_HASHES} and which share of those beside is "
+        f"to {largest:,}, log-uniform); for `slide` also {OF_HASHES} and which share of those beside is "
         f"drawn uniformly (`{DRAWN}`, {drawn.low:g} to {drawn.high:g}). {_in_all(records)}{trials} trials are "
         f"few for the five parameters of `slide`{_tried(records)}."
+    )
+
+
+def untried(records: Sequence[Record]) -> str:
+    """Return what is known of sets that no trial of `sampled` had, and of products in bf16, as sentences.
+
+    Empty for other spaces than those of which it is known.
+    """
+    first = records[0]
+    sizes = [r["setting"][BESIDE] for r in records if r["layer"].startswith(SAMPLED) and BESIDE in r["setting"]]
+    if first["problem"] != REAL or spaces_of(first) != SIZED or not sizes:
+        return ""
+    return (
+        f"No trial of `{SAMPLED}` had more than {max(sizes):,} negatives. With {ACTIVE:,} log-uniform ones, given "
+        "in an [earlier comparison](../decisions/0151-the-size-of-a-set.md) on such a machine, it took 3.2 to "
+        "3.7 s, less than hashing here; on one thread of a busy machine it took 5.4 to 6.0 processor seconds, and "
+        "hashing 4.3 to 4.9: **which is faster, each at its best, is not known**. All layers computed in float32. "
+        "With products in bf16 `full` takes half of the processor time and as many samples (one seed), and "
+        "hashing is no faster: **against such a full layer the goal of 10 would probably be missed here**, at "
+        "about 7 times on two cores; on one thread hashing took an eleventh of its processor time ([decision 164]"
+        "(../decisions/0164-sets-in-the-libsvm-format-and-what-is-not-known-of-hashing.md))"
     )
 
 

@@ -17,6 +17,11 @@ GOALS = {"sgd": (7000, 12_000), "row-adam": (5000, 8000)}
 ROOM = (1e9, 0.5e9)
 """Bytes beyond the weights of the output layer that are wanted, and aimed at."""
 WEIGHTS = 4 * LABELS * WIDTH
+MOMENTS = (
+    f"First moments of Adam are as many as the weights, {4 * (LABELS + FEATURES) * WIDTH / 1e6:,.0f} MB of both "
+    "layers; what the rest is: [decision 125](../decisions/0125-steps-that-read-rows-alone.md)."
+)
+"""Why row-wise Adam takes more than is wanted."""
 HEADS = (
     *("layer", "optimizer", "weights", "labels of a step", "samples/s", "over full", "builds"),
     *("memory, MB", "beyond, MB"),
@@ -87,7 +92,8 @@ def _verdict(optimizer: str, own: Sequence[Record]) -> str:
     least = min(hashed, key=lambda record: record["memory_bytes"])
     beyond = (least["memory_bytes"] - WEIGHTS) / 1e6
     room = _met(-beyond, -ROOM[0] / 1e6, -ROOM[1] / 1e6, ",.0f")
-    return f"{OPTIMIZERS[optimizer]}: {rate}; {beyond:,.0f} MB beyond the weights with {_named(least)}: {room}."
+    told = f"{OPTIMIZERS[optimizer]}: {rate}; {beyond:,.0f} MB beyond the weights with {_named(least)}: {room}."
+    return f"{told} {MOMENTS}" if optimizer == "row-adam" and beyond > ROOM[0] / 1e6 else told
 
 
 def _named(record: Record) -> str:

@@ -22,7 +22,7 @@ def test_every_layer_has_the_same_effort():
     efforts = {(len(each.settings), tuple(each.search.rungs), tuple(each.search.seeds)) for each in rounds}
     assert len(efforts) == 1
     (trials, rungs, seeds), *_ = efforts
-    assert (trials, [rung.trials for rung in rungs]) == (6, [6, 3])
+    assert (trials, [rung.trials for rung in rungs]) == (8, [8, 4])
     assert not set(seeds) & set(range(FIRST.seeds)), "tuning seeds are in no result"
 
 
@@ -57,7 +57,7 @@ def test_the_first_sentence_says_whether_hashing_pays():
     sentence = slow.split("\n\n")[2]
     assert sentence.startswith("On Finna/YSO English")
     assert "hashing does not pay (slower: slide 1.5x as long" in sentence
-    assert "Over the full layer, hashing pays (faster: slide 1.3x" in sentence
+    assert "Over the full layer in float32, hashing pays (faster: slide 1.3x" in sentence
     assert "| random-active | lr 0.123 (edge) |" in slow and "1.7% of the train clock" in slow
 
 
@@ -71,12 +71,14 @@ def test_three_sentences_and_a_list():
     assert paragraph.startswith("On Finna/YSO English, 21,025 labels, real records, batches of 128 and 2 cores, ")
     assert paragraph.count(". ") == 2 and paragraph.endswith(".")
     assert "hashing does not pay (slower: slide 2.0x as long" in paragraph
-    assert "over the best other layer, in-batch. Over the full layer, hashing pays" in paragraph
+    assert "over the best other layer, in-batch. Over the full layer in float32, hashing pays" in paragraph
+    assert "(faster: slide 4.0x" in paragraph and "in seconds (without tables: random-active 2.0x (" in paragraph
     lines = listed.splitlines()
     assert all(line.startswith("- ") for line in lines)
     assert "over `random-active` of the same size, hashing gains nothing (same: slide 1.0x" in lines[0]
-    assert "10 times as fast as `full`: missed (slide 4.0x" in lines[1]
+    assert "10 times as fast as `full`: missed (slide 4.0x" in lines[1] and "aim of 20 times: missed;" in lines[1]
     assert "; as fast as `sampled, uniform`: reached (slide 1.5x" in lines[1]
+    assert lines[1].endswith("aim of 1.5 times: not shown."), "a part of the interval is below it"
     assert "Neither has been measured here" in lines[2] and "a V100" in lines[2]
     assert "Goals" not in page(records({SLIDE: 10.0, "full": 40.0}, busy=0.4))
 
@@ -214,4 +216,13 @@ def test_records_of_a_commit_with_a_fault_say_so():
     cell = {"labels": 10_000, "batch": 32, "layer": FULL, "samples_per_second": 1.0, "commit": known}
     said = "cleared the whole gradient"
     assert said not in page(runs) and said in page([{**each, "commit": known} for each in runs])
-    assert said in region([cell]) and said not in region([{**cell, "commit": "0"}])
+    assert "At this commit every step" in region([cell]) and said not in region([{**cell, "commit": "0"}])
+    mixed = region([{**cell, "batch": 256}, *({**cell, "layer": name, "commit": "0"} for name in LAYERS)])
+    assert "**planted, 10,000 labels, batch 256: every step also cleared the whole gradient**" in mixed
+
+
+def test_the_map_names_its_machine_and_where_it_ends():
+    machine = {"cpu": "x", "cores": 2, "generation": None, "bf16": "emulated"}
+    cell = {"labels": 670_091, "batch": 32, "layer": FULL, "samples_per_second": 1.0, "hardware": machine}
+    assert "\n\nx, 2 cores. Samples/s" in region([cell]) and "Above 670,091 labels nothing has" in region([cell])
+    assert "Above" not in region([{**cell, "labels": 1_000_000}])

@@ -16,7 +16,7 @@ from benchmarks.slide.cores import counts
 from benchmarks.slide.device import Bench, measure
 from benchmarks.slide.learner import Held, Learner, Where, rate, until
 from benchmarks.slide.page import page
-from benchmarks.slide.plan import FIRST, Rate, Scale, Train, plan
+from benchmarks.slide.plan import BY_SAMPLES, FIRST, Rate, Scale, Train, plan
 from benchmarks.slide.publishing import DATA, PAGE, device_results, publish, read, text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -174,6 +174,13 @@ def test_what_the_factors_of_the_abstract_become():
     assert "full on the GPU 1.50 s (batch 512, learning rate 0.1)" in told
 
 
+def test_layers_that_are_named_are_measured_alone():
+    cells = list(plan(parts=(BY_SAMPLES,)))
+    assert [cell.layer for cell in cells if device.wanted(cell, [FULL, SLIDE])] == [FULL, SLIDE, SLIDE]
+    assert all(device.wanted(cell, None) for cell in cells)
+    assert not device.wanted(Scale(FIRST, BATCH), [FULL])
+
+
 def test_the_page_has_the_section_if_there_are_records(tmp_path):
     without = page([])
     assert "Beside a GPU" not in without
@@ -237,6 +244,9 @@ def test_curves_without_times_have_a_section_of_their_own():
         "Over 262,144 samples of the real records, at one learning rate, P@1 reaches 15.0% with hashing and 20.0%"
         in (text.split("\n\n")[3])
     )
+    whole = [of_curve(FULL, (0.1, 0.2), "cores"), alone[1], of_curve("random-active", (0.1, 0.2), "cores")]
+    assert "of the same size, and 20.0% with full (differences" in page([], beside=whole)
+    assert "of the same size (differences" in text, "its curve ends elsewhere"
     assert "(differences below 1.1 points say nothing)" in text, "two times the root of 0.15 0.85 / 4,000"
 
 

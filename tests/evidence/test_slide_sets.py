@@ -7,7 +7,7 @@ import pytest
 from benchmarks.evidence.store import ROOT
 from benchmarks.slide.alike import ratios
 from benchmarks.slide.alike import table as alike
-from benchmarks.slide.conditions import DWTA, FULL, LAYERS, PROBLEMS, RANDOM, SIZES, SLIDE, SPACES
+from benchmarks.slide.conditions import DWTA, FULL, LAYERS, PROBLEMS, RANDOM, SIZED, SIZES, SLIDE, SPACES
 from benchmarks.slide.page import page
 from benchmarks.slide.publishing import publish, read
 from benchmarks.slide.running import Store
@@ -36,7 +36,7 @@ def test_trials_of_one_number_have_one_rate_and_one_size(name):
     sizes = {tuple(setting["beside"] for setting in of[layer]) for layer in (RANDOM, SLIDE, DWTA, *SAMPLED)}
     assert len(rates) == len(sizes) == 1
     (found,) = sizes
-    assert len(set(found)) == count and min(found) < 50 and max(found) > 400, "small sets and large ones"
+    assert len(set(found)) == count and min(found) < 50 and max(found) > 1000, "small sets and large ones"
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
@@ -87,13 +87,23 @@ def test_runs_of_other_spaces_are_not_mixed(tmp_path):
     trials = [{**each, "spaces": SPACES, "rung": 0} for each in old if each["size"] == "short"]
     text = publish([sized(each) for each in old if each["size"] == "first"] + trials, [], tmp_path).read_text()
     real, planted = text[text.index("## Finna") :].split("## planted")
-    assert "learning rate from 0.016 to 0.16" in real and "(`beside`, 30 to 1,000" in real
+    assert "learning rate from 0.016 to 0.16" in real and "(`beside`, 30 to 3,000" in real
     assert "the other sets have 302 labels" in real and "6 trials are few" in real
     assert "none had more than 100 labels beside" in real
     assert "learning rate from 0.01 to 1;" in planted and "was not searched" in planted
     both = [sized(each) for each in old if each["size"] == "short"]
     text = publish([{**each, "size": "first"} for each in both], [], tmp_path).read_text()
     assert text.count("## planted") == 1 and "was not searched" not in text
+
+
+def test_sizes_that_no_trial_had_are_told():
+    """Of the spaces up to 1,000, of which six trials had 499 at most; later ones have tried more."""
+    runs = [sized(each, 499) for each in records({SLIDE: 10.0, FULL: 40.0, "sampled, uniform": 15.0})]
+    said = "No trial of `sampled` had more than 499 negatives. With 1,000 log-uniform ones"
+    former = [{**each, "spaces": SIZED} for each in runs]
+    assert said in page(former) and "(`beside`, 30 to 1,000" in page(former)
+    assert "such a full layer the goal of 10 would probably be missed here**" in page(former)
+    assert said not in page(runs) and "(`beside`, 30 to 3,000" in page(runs)
 
 
 def test_trials_of_one_size_are_beside_each_other():

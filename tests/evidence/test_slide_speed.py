@@ -114,10 +114,12 @@ def test_the_page_has_both_sections_if_there_are_records(tmp_path):
         for (layer, count), rate in rates.items()
     ]
     told = scaling_page.table(threads)
-    assert "| layer | 1 thread | 16 threads | most over one |" in told
+    assert "| layer | 1 thread | 16 threads | 16 over 1 |" in told
     assert "| full | 50 | 400 | 8x |" in told and "| slide, dwta | 4,000 | 12,000 | 3x |" in told
     assert "over the full layer with as many threads: 80x with 1, 30x with 16." in told
-    assert scaling_page.SPIN not in told
+    assert scaling_page.SPIN not in told and "Lost with more threads" not in told
+    slower = scaling_page.table([*threads, {**threads[2], "threads": 8, "samples_per_second": 20_000.0}])
+    assert "Lost with more threads: `slide, dwta` from 8 to 16 threads (40% less). Why was not" in slower
     asleep = [{**each, scaling_page.SPIN: "0"} for each in threads]
     both = scaling_page.table([*threads, *asleep])
     assert told in both and "batch 128, `GOMP_SPINCOUNT=0` (how long" in both

@@ -96,9 +96,9 @@ class RandomActive(Stateless):
 class Sampled(Stateless):
     """Sampled softmax: negatives that the whole batch shares, with correction for how often they are drawn.
 
-    `count` draws with replacement from q, uniform or log-uniform over the ids, which suits ids in falling order of
-    frequency: q(k) = ln((k + 2) / (k + 1)) / ln(C + 1). An item's outputs are those of its own labels, as they
-    are, and of the negatives drawn that are not its own, less ln P(k), P(k) = 1 - (1 - q(k))^count the chance
+    `count` draws with replacement from q, uniform or log-uniform over the places r of labels in falling order of
+    frequency, r from 0: q = ln((r + 2) / (r + 1)) / ln(C + 1). An item's outputs are those of its own labels, as
+    they are, and of the negatives k drawn that are not its own, less ln P(k), P(k) = 1 - (1 - q)^count the chance
     to be drawn. The sum of the exponentials then has the expectation of the whole one (Bengio and Senecal 2008;
     Blanc and Rendle, arXiv 1712.00527, equation 2).
     """
@@ -109,9 +109,12 @@ class Sampled(Stateless):
         count: int,
         distribution: Literal["uniform", "log-uniform"] = "uniform",
         correction: bool = True,
+        order: Labels | None = None,
     ) -> None:
+        """`order`: the labels in falling order of frequency; None: their ids are in it."""
         self._labels, self._count = labels, count
         self._skewed, self._corrects = distribution == "log-uniform", correction
+        self._order, self._places = order, None if order is None else np.argsort(order)
 
     def choose(self, own: Labels, hidden: Tensor, weights: Tensor, random: np.random.Generator) -> Active:
         """Return the labels of the batch and the negatives drawn."""
@@ -127,14 +130,21 @@ class Sampled(Stateless):
         if not self._skewed:
             return random.integers(0, self._labels, self._count)
         drawn = np.exp(random.random(self._count) * math.log(self._labels + 1)).astype(np.int64) - 1
-        return np.clip(drawn, 0, self._labels - 1)
+        places = np.clip(drawn, 0, self._labels - 1)
+        return places if self._order is None else self._order[places]
 
     def chance(self, ids: Labels) -> NDArray[np.float64]:
         """Return the probability that a step draws each of these labels."""
         share = np.full(len(ids), 1 / self._labels)
         if self._skewed:
-            share = np.log((ids + 2) / (ids + 1)) / math.log(self._labels + 1)
+            places = ids if self._places is None else self._places[ids]
+            share = np.log((places + 2) / (places + 1)) / math.log(self._labels + 1)
         return -np.expm1(self._count * np.log1p(-share)) if self._labels > 1 else np.ones(len(ids))
+
+
+def by_frequency(found: Labels) -> Labels | None:
+    """Return the labels by falling frequency `found` (C,), equal ones by id; None: their ids are in this order."""
+    return None if (found[1:] <= found[:-1]).all() else np.argsort(-found, kind="stable")
 
 
 def filled(known: Labels, size: int, labels: int, random: np.random.Generator) -> Labels:

@@ -41,7 +41,7 @@ def objective_of(workload: WideSettings, parts: Parts, place: Place) -> WideObje
     train, test, validation = parts
     if of_items:
         return _of_items(workload, parts, place)
-    layer, narrow = layer_of(workload, train.label_count, place), workload.weights == "bf16"
+    layer, narrow = layer_of(workload, train, place), workload.weights == "bf16"
     return WideObjective(
         train,
         test,
@@ -86,10 +86,13 @@ def _shortened(test: BagPart, items: int) -> BagPart:
     return Subset(test, np.arange(items, dtype=np.int64)) if 0 < items < len(test) else test
 
 
-def layer_of(workload: WideSettings, labels: int, place: Place) -> active_labels.Layer:
-    """Return what chooses the active set of a batch."""
+def layer_of(workload: WideSettings, train: BagPart, place: Place) -> active_labels.Layer:
+    """Return what chooses the active set of a batch; log-uniform negatives follow the frequencies of `train`."""
+    labels = train.label_count
     if workload.output == "sampled":
-        return active_labels.Sampled(labels, workload.active, workload.distribution, workload.correction)
+        skewed = workload.distribution == "log-uniform"
+        order = active_labels.by_frequency(train.label_frequencies()) if skewed else None
+        return active_labels.Sampled(labels, workload.active, workload.distribution, workload.correction, order)
     if workload.output == "random-active":
         return active_labels.RandomActive(labels, workload.active)
     if workload.output == "in-batch":

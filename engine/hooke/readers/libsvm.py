@@ -31,11 +31,12 @@ KIND = "libsvm"
 RULES = Rules(features=MOST_IDS, labels=MOST_IDS, first=1, libsvm=True)
 
 
-def find(name: str, workload: str = "xmlc-mlp") -> Files:
+def find(name: str, workload: str = "libsvm-mlp", folders: bool = True) -> Files:
     """Return the files of a data set: `<name>` and `<name>.t`, or `<name>/train.txt` and `<name>/test.txt`.
 
-    In $HOOKE_DATA/libsvm or $HOOKE_DATA, each also with .gz; the file of the test part is optional. Only
-    presence is checked. Raises DataMissing with the files to provide.
+    In $HOOKE_DATA/libsvm or $HOOKE_DATA, each also with .gz; the file of the test part is optional. `folders`:
+    whether a folder of $HOOKE_DATA itself counts, too, whose files might be in another format. Only presence is
+    checked. Raises DataMissing with the files to provide.
     """
     put = (
         f"Put the training part into a file `{KIND}/{name}` and the test part into `{KIND}/{name}.t` (or with .gz)"
@@ -43,19 +44,21 @@ def find(name: str, workload: str = "xmlc-mlp") -> Files:
     places = bag_files.folders(name, KIND, workload, "a data set in the LIBSVM format", put)
     for place in places:
         beside = place.with_name(f"{place.name}.t")
-        if train := bag_files.existing(place, place / "train.txt"):
+        inside = [place / "train.txt"] if folders or place is places[0] else []
+        if train := bag_files.existing(place, *inside):
             return Files(train, bag_files.existing(place / "test.txt" if train.parent == place else beside))
     looked = " nor ".join(f"{place} nor {place / 'train.txt'}" for place in places)
     raise DataMissing(f"{workload} does not find its data: there is neither a file {looked}, also with .gz. {put}")
 
 
-def parts(name: str, workload: str = "xmlc-mlp") -> tuple[Bags, Bags]:
+def parts(name: str, workload: str = "libsvm-mlp", folders: bool = True) -> tuple[Bags, Bags]:
     """Return the training and the test part, memory-mapped from the cache, opened once per process.
 
     Without a file of the test part, one item in ten of the file is the test part, by the rule of
-    `hooke.objective.parts`; both are then in memory. Raises DataMissing for missing files, DataInvalid for faults.
+    `hooke.objective.parts`; both are then in memory. `folders` is that of `find`. Raises DataMissing for missing
+    files, DataInvalid for faults.
     """
-    files = find(name, workload)
+    files = find(name, workload, folders)
     with bag_files.READING:
         return _parts(files, name)
 

@@ -34,13 +34,13 @@ KIND = "xmlc"
 _COUNT, _BLANKS = rb"([0-9]{1,18})", rb"[ \t]+"
 
 
-def find(name: str, workload: str = "xmlc-mlp") -> Files:
+def find(name: str, workload: str = "xmlc-mlp", also: str = "") -> Files:
     """Return the files of both parts: `train.txt` and `test.txt`, or with .gz. Only their presence is checked.
 
     Where there are none but `histories.txt`, it is both parts. They are in $HOOKE_DATA/xmlc/<name> or
-    $HOOKE_DATA/<name>. Raises DataMissing with the files to provide.
+    $HOOKE_DATA/<name>. Raises DataMissing with the files to provide; `also`: others that would do.
     """
-    put = f"Put train.txt and test.txt, or histories.txt (or with .gz), into a folder `{KIND}/{name}`"
+    put = f"Put train.txt and test.txt, or histories.txt (or with .gz), into a folder `{KIND}/{name}`{also}"
     places = bag_files.folders(name, KIND, workload, "a data set in the XMLC format", put)
     for place in places:
         train, test = (bag_files.existing(place / f"{part}.txt") for part in ("train", "test"))

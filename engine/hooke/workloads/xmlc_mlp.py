@@ -32,10 +32,10 @@ class XmlcMlp(Workload):
 
     Data: `data` names a folder `$HOOKE_DATA/xmlc/NAME` (or `$HOOKE_DATA/NAME`) with `train.txt` and `test.txt`,
     plain or .gz, in the format of the Extreme Classification Repository, or with `histories.txt`, the items of
-    users in the order of time, of which the next one is predicted; see docs/workloads.md. `planted` makes a
-    problem of a given size instead: every label has features of its own, which its items show with noise. Items
-    without labels are left out. A part of the training items is held out as the validation part; the first
-    `validation_items` are used.
+    users in the order of time, of which the next one is predicted; or files `$HOOKE_DATA/libsvm/NAME` and `NAME.t`
+    in the LIBSVM format; see docs/workloads.md. `planted` makes a problem of a given size instead: every label has
+    features of its own, which its items show with noise. Items without labels are left out. A part of the training
+    items is held out as the validation part; the first `validation_items` are used.
 
     Model: features -> `hidden` ReLU -> labels. W1 starts from N(0, 2), W2 from N(0, 1 / hidden), biases from 0.
 
@@ -70,8 +70,8 @@ class XmlcMlp(Workload):
         max_length=200,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         title="Data",
-        description="Name of a folder with train.txt and test.txt, or with histories.txt; `planted`: a generated "
-        "problem.",
+        description="Name of a folder with train.txt and test.txt, or with histories.txt, or of a file in the "
+        "LIBSVM format; `planted`: a generated problem.",
     )
     labels: int = Field(2000, ge=2, le=10**7, title="Labels", description="Of the planted problem.")
     features: int = Field(4000, ge=8, le=10**8, title="Features", description="Of the planted problem.")
@@ -105,7 +105,7 @@ class XmlcMlp(Workload):
     distribution: Literal["uniform", "log-uniform"] = Field(
         "uniform",
         title="Distribution",
-        description="Of the negatives of `sampled`.",
+        description="Of the negatives of `sampled`; log-uniform: over the labels by falling frequency.",
         json_schema_extra=TRAINED,
     )
     correction: bool = Field(
@@ -249,9 +249,9 @@ class XmlcMlp(Workload):
     def find_data(self) -> None:
         """Find the files. Raises DataMissing with those to provide."""
         if self.data != PLANTED:
-            from hooke.readers import xmlc
+            from hooke.readers import labelled
 
-            xmlc.find(self.data, self.id())
+            labelled.find(self.data, self.id())
 
     def memory_sizes(self) -> Sizes | None:
         """Return those of the planted problem; of other data the numbers of features and labels are not known."""
@@ -281,9 +281,6 @@ class XmlcMlp(Workload):
             from hooke.objective.planted import Planted, shared_parts
 
             return *shared_parts(Planted(self.labels, self.features, self.items)), None
-        from hooke.readers import histories, xmlc
+        from hooke.readers import labelled
 
-        if xmlc.find(self.data, self.id()).test is None:
-            train, validation, test = histories.parts(self.data, self.window, self.id())
-            return train, test, validation
-        return *xmlc.parts(self.data, self.id()), None
+        return labelled.parts(self.data, self.window, self.id())

@@ -157,8 +157,9 @@ def test_the_corrected_sum_has_the_expectation_of_the_whole_one():
     random = np.random.default_rng(0)
     z = random.normal(size=LABELS)
     own = np.array([3, 17])
-    for distribution in ("uniform", "log-uniform"):
-        layer, found = Sampled(LABELS, 20, distribution), []
+    mixed = random.permutation(LABELS)
+    for distribution, order in (("uniform", None), ("log-uniform", None), ("log-uniform", mixed)):
+        layer, found = Sampled(LABELS, 20, distribution, order=order), []
         for _ in range(3000):
             chosen = layer.choose(own, None, None, random)
             ids, offset = chosen.ids.numpy(), chosen.offset.numpy()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hooke.catalogue.workload import ALONE
+from hooke.catalogue.workload import ALONE, Place
 from hooke.errors import LaunchError
 from hooke.hashing.active import Assembler
 from hooke.hashing.families import make_family
@@ -14,7 +14,8 @@ from hooke.objective.bags import Bags, Csr, Subset, starts_of
 from hooke.objective.planted import Planted
 from hooke.objective.slide import Slide
 from hooke.objective.wide import WideObjective
-from hooke.objective.wide_building import objective_of
+from hooke.objective.wide_building import layer_of, objective_of
+from hooke.spec.specification import Compute
 from hooke.workloads.xmlc_mlp import XmlcMlp
 
 from tests.engine.objective.test_wide import LABELS, LAYERS, bound, hidden_of, items, made, truth
@@ -78,6 +79,39 @@ def test_few_labels_and_weights_that_are_not_numbers(output, labels):
         assert (labels > 1) == bool(gradient.abs().max() > 1e-6) == (loss > 1e-6)
         weights[5 * 3 + 3 :] = torch.nan
         assert np.isnan(objective.gradient(objective.pick(np.arange(12))))
+
+
+def test_log_uniform_negatives_follow_the_frequencies_whatever_the_ids_are():
+    """Ids by name or by time are in no order of frequency; a label is drawn by its place in that order."""
+    counts = np.array([2, 30, 4, 9, 9])
+    labels = Csr(np.arange(55), np.repeat(np.arange(5), counts).astype(np.int32))
+    features = Csr(np.arange(55), np.zeros(54, np.int32), np.ones(54, np.float32))
+    settings = XmlcMlp(output="sampled", distribution="log-uniform", active=3)
+    layer = layer_of(settings, Bags(features, labels, 1, 5), ALONE)
+    share = np.log(np.arange(2, 7) / np.arange(1, 6)) / np.log(6)
+    expected = 1 - (1 - share[[4, 0, 3, 1, 2]]) ** 3  # places of labels 0 to 4; equal ones by id
+    np.testing.assert_allclose(layer.chance(np.arange(5)), expected, rtol=1e-12)
+    random, seen, steps = np.random.default_rng(0), np.zeros(5), 2000
+    for _ in range(steps):
+        chosen = layer.choose(np.array([0]), None, None, random)
+        seen[chosen.ids.numpy()[~chosen.own.numpy()]] += 1
+    error = np.sqrt(expected * (1 - expected) / steps)
+    assert (np.abs(seen / steps - expected) < 4 * error).all()
+    falling = Bags(features, Csr(np.arange(55), np.repeat(np.arange(5), -np.sort(-counts)).astype(np.int32)), 1, 5)
+    assert layer_of(settings, falling, ALONE)._order is None
+
+
+@pytest.mark.parametrize("sets", ["batch", "item"])
+def test_workers_share_hash_functions_and_draw_labels_of_their_own(sets):
+    parts = *Planted(60, 90, 100, seed=3).parts(), None
+    asked = XmlcMlp(output="slide", sets=sets, hidden=7, active=30)
+    places = [Place(Compute(), seed, rank) for seed, rank in ((5, 0), (5, 1), (6, 0))]
+    first, second, other = (objective_of(asked, parts, place).layer for place in places)
+    vectors = np.random.default_rng(0).standard_normal((20, 7)).astype(np.float32)
+    codes = [layer.family.codes(vectors).tolist() for layer in (first, second, other)]
+    assert codes[0] == codes[1] != codes[2], "by the seed of the run alone"
+    draws = [layer._assembler.draws(0).tolist() for layer in (first, second)]
+    assert draws[0] != draws[1]
 
 
 class Mapped(Subset):
