@@ -48,6 +48,13 @@ describe("one line of the list", () => {
     expect(new URL(address, "http://x").searchParams.get("filter")).toContain("two words");
   });
 
+  it("leads to a copy of it", async () => {
+    server.on("GET /experiments", page(summary(7)));
+    const { user } = openApp(server, "/");
+    await user.click(await screen.findByTestId("item-menu"));
+    expect(await screen.findByRole("menuitem", { name: "Clone" })).toHaveAttribute("href", "/new?clone=exp_7");
+  });
+
   it("is starred with one click, without a word", async () => {
     server.on("GET /experiments", page(ended(7)));
     server.on("PATCH /experiments/*", experiment({ starred: true }));
