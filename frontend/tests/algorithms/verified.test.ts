@@ -2,12 +2,12 @@ import page from "@docs/algorithms.md?raw";
 import { expect, it } from "vitest";
 import {
   byFamily,
+  coordinationOf,
   matches,
   onBadWorker,
   payloadOf,
   ranksOf,
   sameBits,
-  coordinationOf,
 } from "@/features/algorithms/facts";
 import { findingsOf } from "@/features/algorithms/verified";
 import { algorithm } from "../support/fixtures/catalogue";

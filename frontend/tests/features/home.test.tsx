@@ -52,7 +52,10 @@ describe("one line of the list", () => {
     server.on("GET /experiments", page(summary(7)));
     const { user } = openApp(server, "/");
     await user.click(await screen.findByTestId("item-menu"));
-    expect(await screen.findByRole("menuitem", { name: "Clone" })).toHaveAttribute("href", "/new?clone=exp_7");
+    expect(await screen.findByRole("menuitem", { name: "Clone" })).toHaveAttribute(
+      "href",
+      "/new?clone=exp_7",
+    );
   });
 
   it("is starred with one click, without a word", async () => {

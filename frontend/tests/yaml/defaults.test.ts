@@ -70,7 +70,7 @@ describe("a document without its defaults", () => {
       retry: { attempts: 5, backoff_seconds: 10, longest_backoff_seconds: 600 },
       compute: { ...STORED.compute, threads: "group" },
       variants: [{ ...variant, communication: { ...communication, wire: "bf16" } }],
-      clusters: [{ ...STORED.clusters[0], virtual: { latency: 1e-3, compute_jitter: 0.05, like: null } }],
+      clusters: [{ ...STORED.clusters[0], virtual: { latency: 7.2e-6, compute_jitter: 0.05, like: null } }],
     };
     expect(bare(differs)).toEqual({
       ...STATED,
@@ -78,7 +78,7 @@ describe("a document without its defaults", () => {
       retry: { attempts: 5 },
       compute: { threads: "group" },
       variants: [{ ...STATED.variants[0], communication: { wire: "bf16" } }],
-      clusters: [{ ...STATED.clusters[0], virtual: { latency: 1e-3 } }],
+      clusters: [{ ...STATED.clusters[0], virtual: { latency: 7.2e-6 } }],
     });
   });
 

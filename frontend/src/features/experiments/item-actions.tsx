@@ -19,7 +19,7 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
   const menu = (
     <OpenedMenu button={button} shadow="md">
       <Menu.Item onClick={() => edit(item.id)}>Tags and note</Menu.Item>
-      <Menu.Item component={Link} to="/new" search={{ clone: item.id }}>
+      <Menu.Item renderRoot={(props) => <Link {...props} to="/new" search={{ clone: item.id }} />}>
         Clone
       </Menu.Item>
       {into.length > 0 && <Menu.Item onClick={() => setMoving(true)}>Move to another project</Menu.Item>}

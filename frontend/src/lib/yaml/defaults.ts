@@ -3,7 +3,7 @@ import type { Knowledge } from "./propose";
 import { type Property, propertiesOf, shapesAt, takesNull } from "./shapes";
 
 /** Written also where they are the defaults: what is changed most, and what an experiment says of itself. */
-const ALWAYS = new Set(["schema", "batch", "metric", "seeds", "workers"]);
+const ALWAYS = new Set(["schema", "batch", "metric", "seeds", "workers", "latency", "seconds_per_byte"]);
 
 /** Mappings whose keys somebody has chosen: null, or a workload's default, is another thing there than nothing. */
 const CHOSEN = new Set(["search", "spaces", "sweep", "unless", "when", "workload_settings"]);
@@ -18,7 +18,8 @@ export function withoutDefaults(document: Json, { root, shape }: Knowledge): Jso
     const left = Object.entries(value).flatMap(([key, inner]) => {
       const said = bare(inner, [...path, key]);
       const mine = ALWAYS.has(key) ? [] : known.filter(({ name }) => name === key);
-      const unsaid = mine.length > 0 && mine.every((one) => isDefault(one, said, (it) => bare(it, [...path, key])));
+      const inside = (other: unknown) => bare(other, [...path, key]);
+      const unsaid = mine.length > 0 && mine.every((one) => isDefault(one, said, inside));
       return unsaid ? [] : [[key, said]];
     });
     return Object.fromEntries(left);
