@@ -92,8 +92,8 @@ labeled simulated.
 **Payload per step** is the payload of a worker, in vectors of all weights |W|, with the method's defaults on 4
 workers and LeNet, averaged over the first 1,000 steps.
 
-**Coordination** is what lets a worker take its next step: synchronous (all workers step together), parameter-server
-(the server grants steps) or lock-free (a shared counter gives steps).
+**Coordination** is what lets a worker take its next step: synchronous (all workers step together),
+parameter-server (the server grants steps) or lock-free (a shared counter gives steps).
 
 **Verified** lists, for each method, the properties that the tests in `tests/engine/contract` and
 `tests/engine/loop` verify, with the world and the numbers of workers; *MPI* is the real library, with one process
