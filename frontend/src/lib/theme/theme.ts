@@ -49,7 +49,7 @@ export const theme = createTheme({
     // What holds it is as wide as the window, but would begin where the page's content does.
     Modal: {
       defaultProps: { closeButtonProps: { "aria-label": "Close" } },
-      styles: { inner: { left: 0 }, title: { fontWeight: 600 } }, // no less than the labels below it
+      styles: { inner: { left: 0 }, title: { fontWeight: 600, lineHeight: 1.3 } }, // no less than the labels below it
     },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
     Pill: {
