@@ -104,6 +104,7 @@ update, and identical workers, which act on the center as one worker.
 
 """
 
+
 def page(catalogue: Mapping[str, type[Algorithm]], verified: Verified) -> str:
     """Return the page. Raises ValueError for a verified property that is not in PROPERTIES."""
     unknown = {key for _, key in verified} - set(PROPERTIES)
