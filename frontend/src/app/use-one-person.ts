@@ -7,8 +7,8 @@ import { useSignedOut } from "./session";
 
 const KEY = "hooke.person";
 
-/** Tell the other tabs of this browser who it is that uses it; one that keeps nothing tells nobody. */
-function tell(person: string): void {
+/** Tell the other tabs of this browser who uses it, empty: nobody any more; one that keeps nothing tells nobody. */
+export function tellTabs(person: string): void {
   try {
     localStorage.setItem(KEY, person);
   } catch {
@@ -28,7 +28,7 @@ export function useOnePerson(): void {
   const client = useQueryClient();
   useEffect(() => {
     if (person === undefined) return;
-    tell(person);
+    tellTabs(person);
     if (person === "") return;
     first.current ??= person;
     const { pathname, search } = window.location; // without what stands behind #, with which nothing is loaded

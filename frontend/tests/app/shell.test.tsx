@@ -176,6 +176,15 @@ describe("who has signed in meanwhile", () => {
       expect(load).not.toHaveBeenCalled();
     });
 
+    it("hears that somebody signs out here", async () => {
+      const { load, user } = await begin();
+      server.on("POST /sign-out", {});
+      await user.click(await screen.findByTestId("person"));
+      await user.click(await screen.findByTestId("sign-out"));
+      await waitFor(() => expect(load).toHaveBeenCalledExactlyOnceWith("/"));
+      expect(localStorage.getItem(PERSON)).toBe("");
+    });
+
     it("and out there, is out here, too", async () => {
       const { load } = await begin();
       server.strangers = true;
