@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { DeletedExperiment, ExperimentSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
@@ -123,7 +123,8 @@ describe("the filter", () => {
     await user.keyboard("{ArrowDown}{Enter}");
     expect(input).toHaveValue("state ");
     await user.keyboard("= r");
-    await user.keyboard("{ArrowDown}{Enter}");
+    await user.keyboard("{ArrowDown}");
+    fireEvent(input, new InputEvent("beforeinput", { inputType: "insertLineBreak", cancelable: true })); // of a phone
     expect(input).toHaveValue("state = running ");
     await waitFor(() => expect(filters().at(-1)).toBe("state = running"));
   });
