@@ -17,6 +17,11 @@ SETTLED = "[data-testid=plan][data-settled=true]"
 LEAST_OPEN = 100
 """Milliseconds that proposals are open before a key takes one: CodeMirror ignores those of the first 75."""
 
+PLACES = """() => [".cm-lineNumbers .cm-gutterElement", ".cm-line"].map((selector) =>
+    [...document.querySelectorAll(selector)].filter((each) => each.offsetHeight > 0)
+        .map((each) => Math.round(each.getBoundingClientRect().top)))"""
+"""How far down the numbers of lines are, and the lines."""
+
 
 def with_a_cluster(service):
     service.hello(cores=64)
@@ -46,6 +51,8 @@ def test_it_is_completed_judged_at_its_line_and_left_by_keyboard(page):
     editor = page.get_by_role("textbox", name="Specification as YAML")
     state = page.get_by_test_id("yaml-editor")
     expect(state).to_have_attribute("data-completes", "false")
+    numbers, lines = page.evaluate(PLACES)
+    assert len(lines) > 20 and numbers == lines
     editor.press("Control+End")
     while not held:
         page.wait_for_timeout(20)

@@ -67,6 +67,7 @@ def _click(selector: str, shown: str, *before: str) -> Callable[[Page], None]:
 
 def _replace(page: Page) -> None:
     page.locator('[data-field="/name"]').fill("Half done")
+    page.locator("[data-testid=plan][data-settled=true]").wait_for()
     page.get_by_test_id("start-from").click()
     page.get_by_test_id("example").nth(3).click()
     page.get_by_role("dialog").wait_for()

@@ -92,6 +92,9 @@ labeled simulated.
 **Payload per step** is the payload of a worker, in vectors of all weights |W|, with the method's defaults on 4
 workers and LeNet, averaged over the first 1,000 steps.
 
+**Coordination** is what lets a worker take its next step: synchronous (all workers step together),
+parameter-server (the server grants steps) or lock-free (a shared counter gives steps).
+
 **Verified** lists, for each method, the properties that the tests in `tests/engine/contract` and
 `tests/engine/loop` verify, with the world and the numbers of workers; *MPI* is the real library, with one process
 per rank. Some properties can only be verified if the class makes a claim: its equations, its limits, what it
@@ -100,13 +103,6 @@ and center as parameters. I2 refers to methods in which such rates result: chips
 update, and identical workers, which act on the center as one worker.
 
 """
-
-STEPS = {
-    "synchronous": "all together",
-    "parameter-server": "grants of the server",
-    "lock-free": "a shared counter",
-}
-"""What lets a worker take its next step, for each coordination."""
 
 
 def page(catalogue: Mapping[str, type[Algorithm]], verified: Verified) -> str:
@@ -127,7 +123,7 @@ def overview(catalogue: Mapping[str, type[Algorithm]]) -> list[str]:
         lines += [
             f"**{family}**",
             "",
-            "| name | method | ranks | payload per step | steps by | same seed, same bits | NaN on a worker |",
+            "| name | method | ranks | payload per step | coordination | same seed, same bits | NaN on a worker |",
             "|---|---|---|---|---|---|---|",
         ]
         lines += [_row(name, kind) for name, kind in catalogue.items() if kind.family == family]
@@ -143,8 +139,8 @@ def _row(name: str, kind: type[Algorithm]) -> str:
     )
     payload = payload_per_step(kind)
     moved = "not declared" if payload is None else f"{payload:.3g} \\|W\\|"
-    told = STEPS[kind.coordination]
-    return f"| [`{name}`](#{name}) | {kind.title()} | {ranks} | {moved} | {told} | {same} | {drop} |"
+    told = f"{ranks} | {moved} | {kind.coordination} | {same} | {drop}"
+    return f"| [`{name}`](#{name}) | {kind.title()} | {told} |"
 
 
 def section(name: str, kind: type[Algorithm], verified: Verified) -> list[str]:

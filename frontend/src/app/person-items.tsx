@@ -8,10 +8,17 @@ import { browser } from "@/lib/people/browser";
 import { includes } from "@/lib/people/roles";
 import { OpenedMenu } from "@/lib/ui/opened-menu";
 import type { MenuButton } from "@/lib/ui/when-pressed";
+import { tellTabs } from "./use-one-person";
 
 /** The menu of the person: their account, and the way out. */
 export function PersonItems({ button, me }: { button: MenuButton; me: Me }) {
-  const leave = useMutation({ ...signOutMutation(), onSuccess: () => browser.load("/") });
+  const leave = useMutation({
+    ...signOutMutation(),
+    onSuccess: () => {
+      tellTabs(""); // what strangers are shown instead of this page tells nobody
+      browser.load("/");
+    },
+  });
   return (
     <OpenedMenu button={button} width={220} withArrow>
       <Menu.Label data-testid="person-name">{describe(me)}</Menu.Label>

@@ -11,6 +11,7 @@ import { ServerNote } from "./server-note";
 import { useSignedOut } from "./session";
 import styles from "./shell.module.css";
 import { SignedOut } from "./signed-out";
+import { useOnePerson } from "./use-one-person";
 import { useRecovery } from "./use-recovery";
 
 /** What is seen of the page before the present one in the narrow row of pages, px. */
@@ -52,6 +53,7 @@ function Entrance() {
 function Signed() {
   const out = useSignedOut();
   useRecovery();
+  useOnePerson();
   useEffect(() => {
     if (out) document.title = "Sign in · Hooke";
   }, [out]);

@@ -2,12 +2,12 @@ import page from "@docs/algorithms.md?raw";
 import { expect, it } from "vitest";
 import {
   byFamily,
+  coordinationOf,
   matches,
   onBadWorker,
   payloadOf,
   ranksOf,
   sameBits,
-  stepsBy,
 } from "@/features/algorithms/facts";
 import { findingsOf } from "@/features/algorithms/verified";
 import { algorithm } from "../support/fixtures/catalogue";
@@ -72,10 +72,10 @@ it("what a method declares is said in words", () => {
     coordination: "parameter-server",
     payload_per_step: 0.083,
   });
-  expect([ranksOf(server), payloadOf(server), stepsBy(server)]).toEqual([
+  expect([ranksOf(server), payloadOf(server), coordinationOf(server)]).toEqual([
     "P + 1",
     "0.083 |W|",
-    "the server's grants",
+    "parameter-server: the server grants steps",
   ]);
   const alone = algorithm("b", "B", {
     max_workers: 1,

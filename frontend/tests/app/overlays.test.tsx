@@ -16,7 +16,7 @@ describe("what opens above the page", () => {
     expect(screen.getByRole("main")).toContainElement(menu);
     await waitFor(() => expect(screen.getByRole("menuitem", { name: "Tags and note" })).toHaveFocus());
     await user.keyboard("{ArrowDown}");
-    expect(screen.getByRole("menuitem", { name: "Archive" })).toHaveFocus();
+    expect(screen.getByRole("menuitem", { name: "Clone" })).toHaveFocus();
     expect(menu.querySelector("[role=presentation]")).toBeNull();
   });
 

@@ -144,4 +144,54 @@ describe("who has signed in meanwhile", () => {
     expect(screen.queryByTestId("signed-out")).toBeNull();
     expect(await screen.findByRole("button", { name: "Account of ana" })).toBeVisible();
   });
+
+  describe("in another tab", () => {
+    const PERSON = "hooke.person";
+    const inAnotherTab = (person: string) =>
+      act(() => window.dispatchEvent(new StorageEvent("storage", { key: PERSON, newValue: person })));
+    const begin = async () => {
+      const load = vi.spyOn(browser, "load").mockImplementation(() => undefined);
+      server.on("GET /experiments", LIST).on("GET /me", me("researcher"));
+      const app = openApp(server, "/");
+      await screen.findByText("Comparison 7");
+      await waitFor(() => expect(localStorage.getItem(PERSON)).toBe("user ana"));
+      return { ...app, load };
+    };
+
+    it("as somebody else begins this one anew, which was read by who was here before", async () => {
+      const { load } = await begin();
+      server.on("GET /me", me("viewer", { name: "ben" }));
+      inAnotherTab("user ben");
+      await waitFor(() => expect(load).toHaveBeenCalledExactlyOnceWith(window.location.pathname));
+      expect(localStorage.getItem(PERSON)).toBe("user ben");
+    });
+
+    it("as the same person, or with another key, changes nothing", async () => {
+      const { load, idle } = await begin();
+      const asked = server.askedFor("GET /me").length;
+      inAnotherTab("user ana");
+      act(() => window.dispatchEvent(new StorageEvent("storage", { key: "other", newValue: "x" })));
+      await idle();
+      expect(server.askedFor("GET /me")).toHaveLength(asked);
+      expect(load).not.toHaveBeenCalled();
+    });
+
+    it("hears that somebody signs out here", async () => {
+      const { load, user } = await begin();
+      server.on("POST /sign-out", {});
+      await user.click(await screen.findByTestId("person"));
+      await user.click(await screen.findByTestId("sign-out"));
+      await waitFor(() => expect(load).toHaveBeenCalledExactlyOnceWith("/"));
+      expect(localStorage.getItem(PERSON)).toBe("");
+    });
+
+    it("and out there, is out here, too", async () => {
+      const { load } = await begin();
+      server.strangers = true;
+      inAnotherTab("");
+      expect(await screen.findByTestId("signed-out")).toBeVisible();
+      await waitFor(() => expect(localStorage.getItem(PERSON)).toBe(""));
+      expect(load).not.toHaveBeenCalled();
+    });
+  });
 });

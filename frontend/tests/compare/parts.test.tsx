@@ -98,6 +98,31 @@ describe("settings", () => {
     expect(cells(within(part).getByTestId("setting"))).toEqual(["batch", "32", "64", "32", "32"]);
   });
 
+  it("of search spaces are folded: a tuned experiment has hundreds", () => {
+    const space = {
+      name: "/tuning/spaces/sync-easgd/lr/low",
+      differs: true,
+      values: [0.1, null, null, null],
+    };
+    const part = text({ settings: [space, { name: "/batch", differs: true, values: [32, 64, 32, 32] }] });
+    const spaces = within(part).getByTestId("search-spaces");
+    expect(spaces).not.toHaveAttribute("open");
+    expect(spaces).toHaveTextContent(/^1 setting of a search space differs/);
+    const rows = within(part).getAllByTestId("setting");
+    expect(rows.map((row) => spaces.contains(row))).toEqual([false, true]);
+  });
+
+  it("that differ in search spaces alone are said to", () => {
+    const space = {
+      name: "/tuning/spaces/sync-easgd/lr/low",
+      differs: true,
+      values: [0.1, null, null, null],
+    };
+    expect(text({ settings: [space] })).toHaveTextContent(
+      "All rows have the same settings beside search spaces.",
+    );
+  });
+
   it("stand under the row that has them", () => {
     const [, ...heads] = within(text({})).getAllByRole("columnheader");
     expect(heads.map((head) => head.textContent)).toEqual([

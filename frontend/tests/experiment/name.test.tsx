@@ -175,6 +175,22 @@ describe("the name of an experiment", () => {
     },
   );
 
+  it("is sent by the Enter of a keyboard that composes every word: it would break the line", async () => {
+    const { user } = await open();
+    await user.click(screen.getByTestId("rename"));
+    await user.clear(await field());
+    await user.keyboard("mine");
+    called("mine", 1);
+    fireEvent.keyDown(await field(), { key: "Unidentified", keyCode: 229 });
+    for (const inputType of ["insertText", "insertLineBreak"]) {
+      const input = new InputEvent("beforeinput", { inputType, bubbles: true, cancelable: true });
+      fireEvent(await field(), input);
+      expect(input.defaultPrevented).toBe(inputType === "insertLineBreak");
+    }
+    await waitFor(() => expect(title()).toHaveTextContent(/^mine$/));
+    expect(asked()).toHaveLength(1);
+  });
+
   it("has no lines", async () => {
     const { user } = await open();
     await user.click(screen.getByTestId("rename"));

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { DeletedExperiment, ExperimentSummary } from "@/lib/client/types.gen";
 import { openApp } from "../support/app";
@@ -46,6 +46,16 @@ describe("one line of the list", () => {
     expect(screen.queryByText(/verdict ready/)).toBeNull();
     const address = screen.getByRole("link", { name: "two words" }).getAttribute("href") ?? "";
     expect(new URL(address, "http://x").searchParams.get("filter")).toContain("two words");
+  });
+
+  it("leads to a copy of it", async () => {
+    server.on("GET /experiments", page(summary(7)));
+    const { user } = openApp(server, "/");
+    await user.click(await screen.findByTestId("item-menu"));
+    expect(await screen.findByRole("menuitem", { name: "Clone" })).toHaveAttribute(
+      "href",
+      "/new?clone=exp_7",
+    );
   });
 
   it("is starred with one click, without a word", async () => {
@@ -113,7 +123,8 @@ describe("the filter", () => {
     await user.keyboard("{ArrowDown}{Enter}");
     expect(input).toHaveValue("state ");
     await user.keyboard("= r");
-    await user.keyboard("{ArrowDown}{Enter}");
+    await user.keyboard("{ArrowDown}");
+    fireEvent(input, new InputEvent("beforeinput", { inputType: "insertLineBreak", cancelable: true })); // of a phone
     expect(input).toHaveValue("state = running ");
     await waitFor(() => expect(filters().at(-1)).toBe("state = running"));
   });

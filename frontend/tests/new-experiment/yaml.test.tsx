@@ -187,8 +187,30 @@ it("Escape leaves the editor for the choice between form and text; Tab is not ca
   expect(await text()).toBe(before);
 });
 
-it("what is cloned can be edited as text", async () => {
-  server.on("GET /experiments/*", experiment());
-  await openYaml("/new?clone=exp_7&as=yaml");
-  expect(parse(await text())).toEqual(experiment().spec);
+describe("what is cloned", () => {
+  const spec = { ...experiment().spec, sharding: "iid" as const };
+
+  it("is the same as text, without what is the default; that is no change of it", async () => {
+    server.on("GET /experiments/*", experiment({ spec }));
+    const { user } = await openYaml("/new?clone=exp_7&as=yaml");
+    expect(parse(await text())).toEqual(experiment().spec);
+    await write("seeds: 4", "seeds: 3");
+    await user.click(await screen.findByRole("tab", { name: "Changes (1)" }));
+    expect(screen.getByTestId("change")).toHaveTextContent("local seeds34");
+  });
+
+  it("names what is taken away where that is no default", async () => {
+    server.on("GET /experiments/*", experiment({ spec: { ...spec, sharding: "disjoint" } }));
+    const { user } = await openYaml("/new?clone=exp_7&as=yaml");
+    await write("", "sharding: disjoint\n");
+    await user.click(await screen.findByRole("tab", { name: "Changes (1)" }));
+    expect(screen.getByTestId("change")).toHaveTextContent("shardingdisjoint–");
+  });
+
+  it("is text with its defaults where the schema cannot be read", async () => {
+    server.on("GET /api/openapi.json", new Refusal(404, "No such document."));
+    server.on("GET /experiments/*", experiment({ spec }));
+    await openYaml("/new?clone=exp_7&as=yaml");
+    expect(parse(await text())).toEqual(spec);
+  });
 });

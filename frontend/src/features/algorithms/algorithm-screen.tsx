@@ -17,7 +17,7 @@ import styles from "./algorithms.module.css";
 import { CostPart } from "./cost-part";
 import { Diagram } from "./diagram";
 import { Equations } from "./equations";
-import { COST, costOf, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { COST, coordinationOf, costOf, onBadWorker, payloadOf, ranksOf, sameBits } from "./facts";
 import { type Figures, figuresOf } from "./figures";
 import { MeasuredPart } from "./measured-part";
 import { ParametersTable } from "./parameters-table";
@@ -133,7 +133,7 @@ function Facts({ algorithm }: { algorithm: AlgorithmView }) {
     ["Family", algorithm.family],
     ["Ranks", ranksOf(algorithm)],
     ["Payload per step", payloadOf(algorithm)],
-    ["Steps by", stepsBy(algorithm)],
+    ["Coordination", coordinationOf(algorithm)],
     ["Same seed, same bits", sameBits(algorithm)],
     ["NaN on a worker", onBadWorker(algorithm)],
   ];

@@ -11,7 +11,7 @@ import ui from "@/lib/ui/ui.module.css";
 import { useTitle } from "@/lib/ui/use-title";
 import { useTyped } from "@/lib/views/use-typed";
 import styles from "./algorithms.module.css";
-import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits, stepsBy } from "./facts";
+import { byFamily, matches, onBadWorker, payloadOf, ranksOf, sameBits } from "./facts";
 
 const route = getRouteApi("/algorithms");
 
@@ -68,7 +68,7 @@ function Family({ family, methods }: { family: string; methods: readonly Algorit
               <th scope="col">Algorithm</th>
               <th scope="col">Ranks</th>
               <th scope="col">Payload per step</th>
-              <th scope="col">Steps by</th>
+              <th scope="col">Coordination</th>
               <th scope="col">Same seed, same bits</th>
               <th scope="col">NaN on a worker</th>
             </tr>
@@ -87,7 +87,7 @@ function Family({ family, methods }: { family: string; methods: readonly Algorit
                 </td>
                 <td>{ranksOf(method)}</td>
                 <td>{payloadOf(method)}</td>
-                <td>{stepsBy(method)}</td>
+                <td>{method.coordination}</td>
                 <td>{sameBits(method)}</td>
                 <td>{onBadWorker(method)}</td>
               </tr>

@@ -2,10 +2,10 @@ import type { AlgorithmView } from "@/lib/client/types.gen";
 import { paragraphsOf } from "@/lib/format/docstring";
 import { formatNumber } from "@/lib/format/numbers";
 
-const STEPS: Record<string, string> = {
-  synchronous: "all together",
-  "parameter-server": "the server's grants",
-  "lock-free": "a shared counter",
+const NEXT: Record<string, string> = {
+  synchronous: "all workers step together",
+  "parameter-server": "the server grants steps",
+  "lock-free": "a shared counter gives steps",
 };
 
 /** Processes of P workers: "P + 1 server", "1". */
@@ -20,8 +20,9 @@ export function payloadOf({ payload_per_step: payload }: AlgorithmView): string 
 }
 
 /** What lets a worker take its next step. */
-export function stepsBy({ coordination }: AlgorithmView): string {
-  return STEPS[coordination] ?? coordination;
+export function coordinationOf({ coordination }: AlgorithmView): string {
+  const words = NEXT[coordination];
+  return words ? `${coordination}: ${words}` : coordination;
 }
 
 export function sameBits({ deterministic }: AlgorithmView): string {

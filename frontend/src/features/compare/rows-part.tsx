@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ComparedRow, ComparedRows } from "@/lib/client/types.gen";
 import { NONE } from "@/lib/format/numbers";
+import many from "@/lib/ui/close-table.module.css";
 import { Figure } from "@/lib/ui/figure";
 import { Section } from "@/lib/ui/section";
 import { type Sorted, SortHead } from "@/lib/ui/sort-head";
@@ -55,7 +56,7 @@ function RowsTable({ compared, simulated, sort, change }: RowsPartProps & { simu
   const label = simulated ? "Figures of simulated rows" : "Figures of measured rows";
   return (
     <TableRegion label={label}>
-      <table className={`${ui.table} ${ui.sticky}`} data-testid="rows-table">
+      <table className={`${ui.table} ${ui.sticky} ${many.close}`} data-testid="rows-table">
         <caption className={ui.unseen}>
           Means over seeds with 95% t intervals; for the time to target, the median and the range over the
           seeds that reached it.

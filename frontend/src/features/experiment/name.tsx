@@ -9,7 +9,7 @@ import { isolatedParts } from "@/lib/format/right-to-left";
 import { useChange } from "@/lib/keeping/use-change";
 import { Allowed } from "@/lib/people/allowed";
 import { useRefusal } from "@/lib/people/use-me";
-import { isComposing } from "@/lib/ui/composing";
+import { isComposing, useLineBreak } from "@/lib/ui/composing";
 import ui from "@/lib/ui/ui.module.css";
 import styles from "./experiment.module.css";
 
@@ -88,6 +88,8 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
   const [comparing, setComparing] = useState(false);
   const [tooLate, setTooLate] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
+  const enter = () => field.current?.form?.requestSubmit(); // a name has no lines
+  useLineBreak(field, enter);
   const left = useRef(false);
   const keep = useRef(false);
   const client = useQueryClient();
@@ -174,8 +176,8 @@ function NameField({ experiment, onClose }: { experiment: ExperimentView; onClos
         onChange={(event) => setTyped(event.currentTarget.value.replace(/\s*\n\s*/g, " "))}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || isComposing(event)) return;
-          event.preventDefault(); // a name has no lines
-          event.currentTarget.form?.requestSubmit();
+          event.preventDefault();
+          enter();
         }}
         data-testid="new-name"
       />

@@ -6,6 +6,7 @@ import { DrawAll } from "@/lib/rows/draw-all";
 import { RowGap } from "@/lib/rows/row-gap";
 import { type PageRows, usePageRows } from "@/lib/rows/use-page-rows";
 import { colorOf } from "@/lib/theme/palette";
+import many from "@/lib/ui/close-table.module.css";
 import { columnsIn } from "@/lib/ui/columns";
 import { CompareSelected } from "@/lib/ui/compare-selected";
 import { LoadFault } from "@/lib/ui/load-fault";
@@ -144,7 +145,7 @@ export function RunsTable({ experiment }: { experiment: ExperimentView }) {
       {query.data && (
         <TableRegion label="Runs of this experiment" prepare={rows.prepare}>
           <table
-            className={`${ui.table} ${ui.sticky}`}
+            className={`${ui.table} ${ui.sticky} ${many.close}`}
             aria-rowcount={rows.whole ? undefined : entries.length + 1}
             data-testid="runs-table"
           >

@@ -1,4 +1,5 @@
 import { Menu } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ExperimentSummary } from "@/lib/client/types.gen";
 import { MoveWindow } from "@/lib/projects/move-window";
@@ -18,6 +19,9 @@ export function ItemActions({ button, item, act, edit }: ItemMenuProps & { butto
   const menu = (
     <OpenedMenu button={button} shadow="md">
       <Menu.Item onClick={() => edit(item.id)}>Tags and note</Menu.Item>
+      <Menu.Item renderRoot={(props) => <Link {...props} to="/new" search={{ clone: item.id }} />}>
+        Clone
+      </Menu.Item>
       {into.length > 0 && <Menu.Item onClick={() => setMoving(true)}>Move to another project</Menu.Item>}
       <Menu.Item onClick={() => act(item.archived ? "unarchive" : "archive", item)}>
         {item.archived ? "Unarchive" : "Archive"}

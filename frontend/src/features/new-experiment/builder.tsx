@@ -11,7 +11,6 @@ import { DEFAULT, openOnes, useProjects } from "@/lib/projects/use-projects";
 import { asBegun, type Begun } from "@/lib/spaces/begun";
 import { withNamedBaseline } from "./baseline";
 import { BudgetSection, WorkloadSection } from "./basics-section";
-import { changesOf } from "./changes";
 import { ChangesPanel } from "./changes-panel";
 import { ClustersSection } from "./clusters-section";
 import { DraftNote } from "./draft-note";
@@ -27,6 +26,7 @@ import { PlanSide } from "./plan-side";
 import { StartFrom } from "./start-from";
 import { ToStart } from "./to-start";
 import { TuningSection } from "./tuning-section";
+import { useChanges } from "./use-changes";
 import { useDraft } from "./use-draft";
 import { focusField, useFields } from "./use-fields";
 import { useOpened, variantOf } from "./use-opened";
@@ -81,7 +81,8 @@ export function Builder({
     () => asBegun(algorithms, continues ? begun : undefined),
     [algorithms, begun, continues],
   );
-  const changes = original && changesOf(original, withNamedBaseline(draft));
+  const named = useMemo(() => withNamedBaseline(draft), [draft]);
+  const changes = useChanges(original, named, { algorithms, workloads, clusters });
   const own = faultsIn(draft);
   const unread = typed?.problem;
   // of a text that cannot be read nothing more is known: what the server said is of an earlier one
@@ -142,6 +143,7 @@ export function Builder({
               algorithms={algorithms}
               workloads={workloads}
               clusters={clusters}
+              cloned={original !== undefined}
               typed={typed}
               setTyped={setTyped}
               faults={faults}

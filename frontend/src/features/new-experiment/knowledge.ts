@@ -3,7 +3,7 @@ import { isJson, type Json, objectsAt, type Path, textAt, valueAt } from "@/lib/
 import type { Knowledge, Named } from "@/lib/yaml/propose";
 import { type Shape, shapeOf, shapesAt } from "@/lib/yaml/shapes";
 
-interface Catalogues {
+export interface Catalogues {
   readonly algorithms: AlgorithmList;
   readonly workloads: readonly WorkloadView[];
   readonly clusters: readonly ClusterView[];

@@ -1,5 +1,6 @@
 import { type Ref, useImperativeHandle, useMemo, useRef } from "react";
 import type { AlgorithmList, ClusterView, Fault, WorkloadView } from "@/lib/client/types.gen";
+import { withoutDefaults } from "@/lib/yaml/defaults";
 import { propose } from "@/lib/yaml/propose";
 import { type ReadYaml, readYaml } from "@/lib/yaml/read";
 import type { Shape } from "@/lib/yaml/shapes";
@@ -24,6 +25,8 @@ export interface YamlPartProps {
   algorithms: AlgorithmList;
   workloads: readonly WorkloadView[];
   clusters: readonly ClusterView[];
+  /** The draft is that of a clone, which names every default: its text says what differs from them. */
+  cloned: boolean;
   typed: Typed | undefined;
   setTyped: (typed: Typed) => void;
   /** What the server says of the document, with `settled`: of the one that is seen. */
@@ -61,6 +64,7 @@ function draftIn(read: ReadYaml) {
 
 /** The draft as YAML: what is typed reaches it as soon as it has a specification's shape. */
 export function YamlPart({
+  cloned,
   typed,
   setTyped,
   faults,
@@ -72,16 +76,19 @@ export function YamlPart({
 }: YamlPartProps) {
   const { draft, change } = useForm();
   const editor = useRef<EditorHandle>(null);
-  const written = useMemo(() => yamlOf(withNamedBaseline(draft)), [draft]);
-  const mine = typedAs("yaml", typed, draft);
-  const text = mine?.text ?? written;
-  const problem = mine?.problem;
-  const read = useMemo(() => readYaml(text), [text]);
   const { schema, algorithms, workloads, clusters } = offered;
   const known = useMemo(
     () => schema && knowledgeOf(schema, { algorithms, workloads, clusters }),
     [schema, algorithms, workloads, clusters],
   );
+  const written = useMemo(() => {
+    const document = withNamedBaseline(draft);
+    return yamlOf(cloned && known ? withoutDefaults(document, known) : document);
+  }, [draft, cloned, known]);
+  const mine = typedAs("yaml", typed, draft);
+  const text = mine?.text ?? written;
+  const problem = mine?.problem;
+  const read = useMemo(() => readYaml(text), [text]);
   const said = JSON.stringify([faults, warnings]);
   const marks = useMemo(() => {
     if (read.errors.length > 0) return errorsOf(read);

@@ -1,6 +1,6 @@
 import { TextInput } from "@mantine/core";
-import { type KeyboardEvent, useEffect, useId, useState } from "react";
-import { isComposing } from "@/lib/ui/composing";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { isComposing, useLineBreak } from "@/lib/ui/composing";
 import type { Deed } from "./deeds";
 import type { Entry } from "./entries";
 import styles from "./palette.module.css";
@@ -42,6 +42,8 @@ export function Finder({
     close(elsewhere);
     if (elsewhere) document.getElementById("content")?.focus({ preventScroll: true });
   };
+  const field = useRef<HTMLInputElement>(null);
+  useLineBreak(field, () => current && choose(current));
   const press = (event: KeyboardEvent) => {
     if (isComposing(event)) return;
     if (event.key === "Escape") close();
@@ -58,6 +60,7 @@ export function Finder({
   return (
     <>
       <TextInput
+        ref={field}
         data-autofocus
         data-mantine-stop-propagation // Escape closes this, and no dialog below it
         size="md"

@@ -1,5 +1,7 @@
 import { Button, Group, TextInput } from "@mantine/core";
+import { useRef } from "react";
 import { formatCount } from "@/lib/format/numbers";
+import { isComposing, useLineBreak } from "@/lib/ui/composing";
 import styles from "./logs.module.css";
 import type { Find } from "./use-find";
 
@@ -16,6 +18,8 @@ export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookB
   const text = asked === "errors" ? "" : asked.text;
   const looks = asked === "errors" || text.trim() !== "";
   const what = asked === "errors" ? "lines with errors" : "lines";
+  const field = useRef<HTMLInputElement>(null);
+  useLineBreak(field, () => go(-1));
   return (
     <Group gap={6}>
       {looks && (
@@ -54,6 +58,7 @@ export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookB
         Errors
       </Button>
       <TextInput
+        ref={field}
         size="xs"
         w={150}
         type="search"
@@ -63,7 +68,9 @@ export function FindBar({ find: { asked, ask, hits, at, go }, among, busy, lookB
         value={text}
         onChange={(event) => ask({ text: event.currentTarget.value })}
         onKeyDown={(event) => {
-          if (event.key === "Enter") go(event.shiftKey ? 1 : -1);
+          if (event.key !== "Enter" || isComposing(event)) return;
+          event.preventDefault();
+          go(event.shiftKey ? 1 : -1);
         }}
         data-testid="log-find"
       />

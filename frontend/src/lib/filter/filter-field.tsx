@@ -4,7 +4,7 @@ import { useRouter } from "@tanstack/react-router";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { patiently } from "@/lib/api/patiently";
 import { listFilterFields } from "@/lib/client/sdk.gen";
-import { isComposing } from "@/lib/ui/composing";
+import { isComposing, useLineBreak } from "@/lib/ui/composing";
 import { fetchLater } from "@/lib/ui/lazily";
 import type { Completion, Proposal } from "./completion";
 import styles from "./filter-field.module.css";
@@ -105,6 +105,12 @@ export function FilterField({ of = "experiments", filter, error, onChange }: Fil
       input.current.setSelectionRange(next.caret, next.caret);
     });
   };
+  const enter = () => {
+    if (current) return take(current);
+    send(text);
+    setOpen(false);
+  };
+  useLineBreak(input, enter);
   const press = (event: KeyboardEvent) => {
     if (isComposing(event)) return;
     const step = STEPS[event.key];
@@ -117,9 +123,7 @@ export function FilterField({ of = "experiments", filter, error, onChange }: Fil
     if (event.key === "Escape") setOpen(false);
     if (event.key !== "Enter") return;
     event.preventDefault();
-    if (current) return take(current);
-    send(text);
-    setOpen(false);
+    enter();
   };
   return (
     <div className={styles.find}>

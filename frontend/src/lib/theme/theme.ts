@@ -49,10 +49,16 @@ export const theme = createTheme({
     // What holds it is as wide as the window, but would begin where the page's content does.
     Modal: {
       defaultProps: { closeButtonProps: { "aria-label": "Close" } },
-      styles: { inner: { left: 0 }, title: { fontWeight: 600 } }, // no less than the labels below it
+      styles: { inner: { left: 0 }, title: { fontWeight: 600, lineHeight: 1.3 } }, // no less than the labels below it
     },
     NumberInput: { defaultProps: { hideControls: true } }, // half as high as a finger needs; arrow keys do the same
-    Pill: { styles: { root: { height: 24, maxWidth: "100%" }, remove: { minWidth: 24, minHeight: 24 } } },
+    Pill: {
+      styles: {
+        root: { height: 24, maxWidth: "100%" },
+        label: { lineHeight: "24px" },
+        remove: { minWidth: 24, minHeight: 24 },
+      },
+    },
     Radio: { styles: { body: { alignItems: "center" }, label: { minHeight: 24, lineHeight: "24px" } } },
     Select: { defaultProps: { allowDeselect: false, comboboxProps: { shadow: "md" } } },
     SegmentedControl: { styles: { label: { minHeight: 24 } } }, // what is touched is at least 24 px high

@@ -54,15 +54,19 @@ export function ShowAllButton({ show }: { show: () => void }) {
   );
 }
 
+/** The words of a switch are nearer to it than to the next one. */
+const NEAR = { label: { paddingInlineStart: 7 } };
+
 /** What stands beside the title of curves: the way out of a zoom, how they are drawn, and over what. */
 export function CurveControls({ showAll, ways, smoothing, axis, epochs, choose }: CurveControlsProps) {
   return (
-    <Group gap="6px 12px" justify="flex-end" miw={0}>
+    <Group gap="6px 18px" justify="flex-end" miw={0}>
       {showAll}
       {ways.map(({ name, label, title, on, off, turn }) => (
         <Switch
           key={name}
           size="xs"
+          styles={NEAR}
           label={label}
           title={off ?? title}
           disabled={off !== undefined}

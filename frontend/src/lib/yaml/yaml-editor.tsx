@@ -34,6 +34,9 @@ interface YamlEditorProps {
   ref?: Ref<EditorHandle>;
 }
 
+/** As in the style of the editor, which may measure its lines before it has that: the numbers beside them would stay as far apart as then. */
+const LINES = { fontSize: 13, lineHeight: 1.55 };
+
 /** A text in YAML with completion, and marks at what is wrong. */
 export function YamlEditor({ label, text, change, marks, complete, completes, leave, ref }: YamlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
@@ -93,7 +96,7 @@ export function YamlEditor({ label, text, change, marks, complete, completes, le
 
   return (
     <>
-      <div ref={host} data-testid="yaml-editor" data-completes={completes} />
+      <div ref={host} style={LINES} data-testid="yaml-editor" data-completes={completes} />
       <div id={description} className={ui.unseen} data-testid="yaml-spoken">
         {marks && marks.length > 0 ? marks.map(({ spoken }) => spoken).join(" ") : "No problems."}
       </div>
