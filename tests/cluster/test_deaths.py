@@ -69,10 +69,13 @@ def test_kill_of_hydras_proxy(bench):
     bench.assert_complete(run)
 
 
-def test_kill_of_the_proxy_of_one_of_two_hosts(bench):
+@pytest.mark.parametrize("which", [0, 1])
+def test_kill_of_the_proxy_of_one_of_two_hosts(bench, which):
+    """Of either: mpirun waits for the other one, and for the ranks that are left."""
     run, supervisor = started(bench, launcher=TWO_HOSTS)
     mpirun = wait_for(lambda: children(supervisor.pid, "mpirun"), "mpirun")[0]
-    kill9(children(mpirun.pid, PROXY)[0].pid)
+    proxies = wait_for(lambda: len(found := children(mpirun.pid, PROXY)) == 2 and found, "both proxies")
+    kill9(sorted(proxies, key=lambda each: each.pid)[which].pid)
     bench.finish(supervisor)
     end = bench.api.end(run)
     assert (end.state, PROXY in end.why) == ("failed_infra", True), end.why

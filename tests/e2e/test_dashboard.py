@@ -120,6 +120,26 @@ def seven_tabs_are_live(page: Page) -> None:
         tab.close()
 
 
+def asleep(page: Page) -> Page:
+    """Return another tab of the same page, which the browser has frozen while runs go on."""
+    tab = page.context.new_page()
+    tab.goto(page.url)
+    expect(tab.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    tab.evaluate("window.opened = true")
+    life = tab.context.new_cdp_session(tab)
+    life.send("Page.setWebLifecycleState", {"state": "frozen"})
+    return tab
+
+
+def wakes_up(tab: Page, progress: str) -> None:
+    """A tab that was frozen shows what there is now, without being loaded anew."""
+    tab.context.new_cdp_session(tab).send("Page.setWebLifecycleState", {"state": "active"})
+    expect(tab.get_by_test_id("progress")).to_have_text(progress)
+    expect(tab.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    assert tab.evaluate("window.opened") is True
+    tab.close()
+
+
 SMALL = """() => [...document.querySelectorAll("button, select, summary, nav a, [role=tab], label[data-active]")]
     .filter(each => each.checkVisibility() && !each.disabled)
     .filter(each => { const box = each.getBoundingClientRect(); return box.right > 0 && box.height < 23.5; })
@@ -179,6 +199,7 @@ def test_from_the_form_to_the_verdict(platform, browsing):
     page.get_by_test_id("start").click()
     expect(page).to_have_url(re.compile(r"/experiments/exp_"))
     expect(page.get_by_test_id("experiment-name")).to_have_text("Seen in a browser")
+    sleeping = asleep(page)
     seen = watch(page)
     assert len(seen) >= 3, f"curves move while runs go on; points seen: {seen}"
     seven_tabs_are_live(page)
@@ -187,6 +208,7 @@ def test_from_the_form_to_the_verdict(platform, browsing):
     expect(sentences).to_have_attribute("data-complete", "true")
     expect(sentences).to_contain_text("simulated")
     expect(page.get_by_test_id("progress")).to_have_text("8 of 8 runs")
+    wakes_up(sleeping, "8 of 8 runs")
     page.get_by_test_id("verdict").get_by_test_id("group-picker").get_by_text("simulated").click()
     rows = page.get_by_test_id("comparison-row")
     expect(rows).to_have_count(2)

@@ -67,8 +67,10 @@ class RankRunner:
         self._launch, self._launcher, self._output = launch, launcher, output
         self._family = launcher.family(launch)
         self._say = say or (lambda _: None)
+        self._proxies: list[psutil.Process] = []
+        """Those whose ranks have not ended, one for each host, or what the launch agent made of them."""
         self._proxy: psutil.Process | None = None
-        """Of several hosts, that of one whose ranks have not ended, or what the launch agent made of it."""
+        """Of these, one that has died, or else any; None: none was seen."""
         self._orphaned_at: float | None = None
         self._killed = False
         self._failed_at: float | None = None
@@ -161,21 +163,31 @@ class RankRunner:
             self.cause_at = time.monotonic()
             return  # the end of Open MPI's mpirun is that of its daemon on this host
         now = time.monotonic()
-        if self._proxy is None:
-            if now - self._started < _PROXY_APPEARS:
-                self._proxy, self.cause_at = next(iter(children(self.process.pid, PROXY)), None), now
-        elif lives(self._proxy):
+        gone = [each for each in self._proxies if not lives(each)]
+        if gone or now - self._started < _PROXY_APPEARS:
+            self._find_proxies()
+        if not self._proxies:
+            return
+        self._proxy = gone[0] if gone else self._proxies[0]
+        if not gone:
             self.cause_at, self._orphaned_at = now, None
         elif not all_ended and self._orphans():
             self._orphaned_at = self._orphaned_at or now
             if now - self._orphaned_at > _PROXY_GRACE:
                 self._end_for(self._proxy_died())
-        elif other := next(iter(children(self.process.pid)), None):
-            self._proxy, self.cause_at, self._orphaned_at = other, now, None
+        elif rest := [each for each in self._proxies if each not in gone]:
+            self._proxies, self._proxy = rest, rest[0]
+            self.cause_at, self._orphaned_at = now, None
         elif now - self.cause_at > _MPIRUN_GRACE and all_ended:
             self.kill(f"mpirun still running {_MPIRUN_GRACE:g} s after all its ranks ended: SIGKILL")
         elif now - self.cause_at > _MPIRUN_GRACE:
             self._end_for(self._proxy_died())
+
+    def _find_proxies(self) -> None:
+        """Add the proxies that have appeared; where there is one, the other children of mpirun stand for some."""
+        found = children(self.process.pid)
+        if self._proxies or children(self.process.pid, PROXY):
+            self._proxies += [each for each in found if each not in self._proxies]
 
     def _proxy_died(self) -> str:
         return f"{PROXY} (pid {self._proxy.pid if self._proxy else '?'}) died before its ranks"
