@@ -8,12 +8,22 @@ const ALWAYS = new Set(["schema", "batch", "metric", "seeds", "workers", "latenc
 /** Mappings whose keys somebody has chosen: null, or a workload's default, is another thing there than nothing. */
 const CHOSEN = new Set(["search", "spaces", "sweep", "unless", "when", "workload_settings"]);
 
-/** A document without what it would have if it did not say so. */
-export function withoutDefaults(document: Json, { root, shape }: Knowledge): Json {
+/** Whether a place is that of a variant's parameters. */
+const ofVariant = (path: Path) => path.length === 3 && path[0] === "variants" && path[2] === "parameters";
+
+/**
+ * A document without what it would have if it did not say so. `tuned`: parameters that a variant does not name are searched, so
+ * that all which it names stay.
+ */
+export function withoutDefaults(
+  document: Json,
+  { root, shape }: Knowledge,
+  tuned: boolean = isJson(document.tuning),
+): Json {
   const bare = (value: unknown, path: Path): unknown => {
     if (Array.isArray(value)) return value.map((each, i) => bare(each, [...path, i]));
     if (!isJson(value)) return value;
-    const chosen = CHOSEN.has(String(path.at(-1)));
+    const chosen = CHOSEN.has(String(path.at(-1))) || (tuned && ofVariant(path));
     const known = chosen ? [] : propertiesOf(shapesAt(root, path, (place) => shape(place, document)));
     const left = Object.entries(value).flatMap(([key, inner]) => {
       const said = bare(inner, [...path, key]);
