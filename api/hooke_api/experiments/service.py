@@ -109,13 +109,15 @@ def view(session: Session, experiment: Experiment, silence: timedelta) -> Experi
     waiting = of_experiments(session, {experiment.id}, silence).get(experiment.id, [])
     counts = _counts(session, [experiment])[experiment.id]
     spec = ExperimentSpec.model_validate(experiment.spec)
+    # one that an earlier version has cancelled may say on that its plan is tried again
+    told = experiment.warnings if experiment.planning else without_unplanned(experiment)
     return ExperimentView(
         **_summary(experiment, counts, waiting, tags_of(session, [experiment.id]).get(experiment.id, [])),
         project=names_of(session, [experiment.project_id])[experiment.project_id],
         version=len(experiment.earlier) + 1,
         spec=spec,
         fingerprint=experiment.fingerprint,
-        warnings=[Fault(**warning) for warning in experiment.warnings],
+        warnings=[Fault(**warning) for warning in told],
         note=experiment.note,
         training_items=_training_items(session, experiment.id),
     )

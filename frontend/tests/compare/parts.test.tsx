@@ -119,7 +119,7 @@ describe("settings", () => {
       values: [0.1, null, null, null],
     };
     expect(text({ settings: [space] })).toHaveTextContent(
-      "All rows have the same settings beside search spaces.",
+      "All rows have the same settings apart from search spaces.",
     );
   });
 

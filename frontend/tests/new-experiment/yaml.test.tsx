@@ -207,6 +207,20 @@ describe("what is cloned", () => {
     expect(screen.getByTestId("change")).toHaveTextContent("shardingdisjoint–");
   });
 
+  it("names a parameter that its text leaves out, and trials would choose", async () => {
+    const [first, ...others] = spec.variants;
+    const variants = first ? [{ ...first, parameters: { lr: 0.1 } }, ...others] : [];
+    server.on("GET /experiments/*", experiment({ spec: { ...spec, variants } }));
+    const { user } = await openYaml("/new?clone=exp_7&as=yaml");
+    expect(await text()).not.toContain("lr");
+    await write("tuning: { trials: 12 }\n", "");
+    await user.click(await screen.findByRole("tab", { name: "Changes (2)" }));
+    expect(screen.getAllByTestId("change").map((row) => row.textContent)).toEqual([
+      "tuning trials–12",
+      "Original EASGD lr0.1–",
+    ]);
+  });
+
   it("is text with its defaults where the schema cannot be read", async () => {
     server.on("GET /api/openapi.json", new Refusal(404, "No such document."));
     server.on("GET /experiments/*", experiment({ spec }));

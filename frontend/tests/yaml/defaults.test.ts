@@ -103,6 +103,16 @@ describe("a document without its defaults", () => {
     });
   });
 
+  it("keeps named parameters where there is tuning: others are searched, and a continued workload is the same", () => {
+    const named = {
+      workload: { name: "digits-mlp", parameters: { hidden: 256 } },
+      variants: [{ ...STATED.variants[0], parameters: { lr: 0.1 } }],
+    };
+    const tuned = { ...STATED, ...named, tuning: { trials: 12, seeds: 1, search: "quasi-random" } };
+    expect(bare(tuned)).toEqual({ ...STATED, ...named, tuning: { seeds: 1 } });
+    expect(bare({ ...tuned, tuning: null })).toEqual(STATED);
+  });
+
   it("keeps what stands in mappings of one's own keys", () => {
     const own = {
       search: { lr: null },

@@ -65,7 +65,7 @@ def test_a_cancelled_experiment_does_not_say_that_its_plan_is_tried_again(servic
         spec = session.scalars(select(Experiment.spec)).one()
         session.execute(update(Experiment).values(spec=spec | {"budget": None}))
     planner.look()
-    assert len(warnings(service)) == 1
+    (stale,) = warnings(service)
     with service.database.write() as session:
         session.execute(update(Experiment).values(spec=spec))
     (experiment,) = service.get("/experiments")["items"]
@@ -73,6 +73,10 @@ def test_a_cancelled_experiment_does_not_say_that_its_plan_is_tried_again(servic
     assert told["warnings"] == warnings(service) == []
     planner._failed(experiment["id"], ValueError("another plan, which was being made when it was cancelled"))
     assert warnings(service) == []
+    other = {"pointer": "/target", "message": "stays"}
+    with service.database.write() as session:  # cancelled by an earlier version
+        session.execute(update(Experiment).values(warnings=[stale, other]))
+    assert service.get(f"/experiments/{experiment['id']}")["warnings"] == [other]
 
 
 def warnings(service):

@@ -25,7 +25,7 @@ export function SettingsPart({ compared }: { compared: ComparedRows }) {
         <p className={styles.note}>
           {compared.rows.length === 1
             ? "There is only one row."
-            : `All rows have the same settings${spaces.length > 0 ? " beside search spaces" : ""}.`}
+            : `All rows have the same settings${spaces.length > 0 ? " apart from search spaces" : ""}.`}
         </p>
       ) : (
         <Differences compared={compared} settings={differing} label="Settings by row" />

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Json } from "@/lib/json/document";
+import { isJson, type Json } from "@/lib/json/document";
 import { type Change, changesOf } from "./changes";
 import type { Catalogues } from "./knowledge";
 import { ONCE, useSchema } from "./use-schema";
@@ -32,7 +32,8 @@ export function useChanges(
   return useMemo(() => {
     if (!original || !all || !lacks || !schema || !code) return all;
     const known = code.knowledgeOf(schema, { algorithms, workloads, clusters });
-    const bare = (document: Json) => code.withoutDefaults(document, known);
+    const tuned = isJson(draft.tuning); // now: what was the default without trials is searched by them
+    const bare = (document: Json) => code.withoutDefaults(document, known, tuned);
     const places = new Set(changesOf(bare(original), bare(draft)).map(({ place }) => place));
     return all.filter(({ place }) => places.has(place));
   }, [original, draft, all, lacks, schema, code, algorithms, workloads, clusters]);

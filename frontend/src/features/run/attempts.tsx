@@ -18,7 +18,7 @@ const RISK =
 
 const AFRESH =
   "Start this run over? The next attempt begins without a checkpoint. What was measured so far stays stored, and " +
-  "does not count any more. Retry goes on from the latest checkpoint.";
+  "does not count any more. Retry goes on from the latest checkpoint since the last start from the beginning.";
 
 /** Requests for another attempt, and to give up one that nobody can reach. */
 export function useAttempts() {

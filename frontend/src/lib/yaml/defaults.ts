@@ -8,12 +8,24 @@ const ALWAYS = new Set(["schema", "batch", "metric", "seeds", "workers", "latenc
 /** Mappings whose keys somebody has chosen: null, or a workload's default, is another thing there than nothing. */
 const CHOSEN = new Set(["search", "spaces", "sweep", "unless", "when", "workload_settings"]);
 
-/** A document without what it would have if it did not say so. */
-export function withoutDefaults(document: Json, { root, shape }: Knowledge): Json {
+/** Whether a place is that of the parameters of a variant, or of the workload. */
+const ofParameters = ([list, at, part, ...further]: Path) =>
+  (list === "workload" && at === "parameters" && part === undefined) ||
+  (list === "variants" && part === "parameters" && further.length === 0);
+
+/**
+ * A document without what it would have if it did not say so. `tuned`: all named parameters stay. Those that a variant does not
+ * name are searched, and trials are continued where the workload names what it named.
+ */
+export function withoutDefaults(
+  document: Json,
+  { root, shape }: Knowledge,
+  tuned: boolean = isJson(document.tuning),
+): Json {
   const bare = (value: unknown, path: Path): unknown => {
     if (Array.isArray(value)) return value.map((each, i) => bare(each, [...path, i]));
     if (!isJson(value)) return value;
-    const chosen = CHOSEN.has(String(path.at(-1)));
+    const chosen = CHOSEN.has(String(path.at(-1))) || (tuned && ofParameters(path));
     const known = chosen ? [] : propertiesOf(shapesAt(root, path, (place) => shape(place, document)));
     const left = Object.entries(value).flatMap(([key, inner]) => {
       const said = bare(inner, [...path, key]);
