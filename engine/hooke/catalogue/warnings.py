@@ -94,7 +94,8 @@ def _of_meetings(spec: RunSpec, coordination: Coordination, period: int, step: i
     `period`: steps between two exchanges of a worker; `step`: samples of a step of all workers.
     """
     network = spec.virtual if spec.world == "virtual" else None
-    varies = network is not None and (network.compute_jitter > UNEVEN or network.straggling > 0)
+    straggles = network is not None and any(network.stragglers(worker)[0] for worker in range(spec.workers))
+    varies = straggles or (network is not None and network.compute_jitter > UNEVEN)
     alone = coordination == "lock-free" or (coordination == "synchronous" and period > 1 and varies)
     if not alone or spec.workers == 1 or spec.evaluation.every >= min(FEW_STEPS * step, spec.budget.samples):
         return []

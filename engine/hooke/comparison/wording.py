@@ -44,7 +44,7 @@ class ComparedPlace:
 def _ended(how: str, of: Mapping[str, int]) -> str:
     """Return "3 runs failed: 2 of a and 1 of b", those with the most first; empty without any."""
     most = [f"{n} of {name}" for name, n in sorted(of.items(), key=lambda each: -each[1])]
-    named = [*most[:6], f"{len(most) - 6} more variants"] if len(most) > 6 else most
+    named = [*most[:6], count(len(most) - 6, "more variant")] if len(most) > 6 else most
     return f"{count(sum(of.values()), 'run')} {how}: {listed(named)}" if of else ""
 
 

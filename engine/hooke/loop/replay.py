@@ -72,9 +72,16 @@ def _simulated(groups: tuple[DeviceGroup, ...]) -> tuple[DeviceGroup, ...]:
 
 
 def same_run(one: RunSpec, other: RunSpec) -> bool:
-    """Return whether the log of one run can be replayed as the other."""
-    first, second = (twin(spec).model_copy(update={"virtual": None}) for spec in (one, other))
-    return canonical(first) == canonical(second)
+    """Return whether the log of one run can be replayed as the other: the speeds of workers may differ."""
+    first, second = (twin(spec).model_copy(update={"virtual": None, "groups": ()}) for spec in (one, other))
+    return canonical(first) == canonical(second) and _computed(one) == _computed(other)
+
+
+def _computed(spec: RunSpec) -> list[tuple[str, int]]:
+    """Return what of the kind of each worker changes bits: precision, and the parts of a batch."""
+    groups = [spec.group(worker) for worker in range(spec.workers)]
+    usual = (spec.compute.precision, 1)
+    return [usual if each is None else (each.precision or usual[0], each.parts) for each in groups]
 
 
 def read_order(folder: Path) -> ExchangeOrder:

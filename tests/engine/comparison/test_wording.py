@@ -130,6 +130,12 @@ def test_a_group_says_everything_at_once():
     assert group_sentence(place, "B", "t", []).endswith("there is no variant to compare with B.")
 
 
+@pytest.mark.parametrize(("variants", "rest"), [(6, "1 of f"), (7, "1 more variant"), (9, "3 more variants")])
+def test_of_many_variants_six_are_named_whose_runs_failed(variants, rest):
+    place = ComparedPlace("local", 2, False, False, 15, 15, dict.fromkeys("abcdefghi"[:variants], 1))
+    assert str(place).endswith(f", 1 of {'e' if variants == 6 else 'f'} and {rest})")
+
+
 def test_figures_never_round_to_one():
     said = [figure(v) for v in (1, 1.01, 0.999, 2.14, 0.523, 12.3, 1234, 0.0123, 1.96)]
     assert said == ["1.0", "1.01", "0.999", "2.1", "0.52", "12", "1,234", "0.012", "2.0"]

@@ -232,6 +232,18 @@ def test_a_run_of_threads_has_no_order_to_replay(tmp_path):
     assert [each.speed for each in replay.twin(slowed).virtual.devices] == [1, 1]
 
 
+def test_what_was_simulated_names_the_real_run_with_its_speeds_for_a_replay():
+    """As `hooke run FILE --world mpi`, then `hooke run FILE --replay FOLDER`."""
+    file = document("async-sgd", virtual={"speeds": [1, 0.5]})
+    real = load_run(file, world="mpi")
+    assert [group.speed for group in real.groups] == [1, 0.5]
+    assert replay.same_run(load_run(file), real)
+    narrow = document("async-sgd", [{"kind": "cpu", "count": 2, "precision": "bf16"}])
+    assert replay.same_run(load_run(narrow), load_run(narrow, world="mpi"))
+    assert not replay.same_run(load_run(narrow), real)
+    assert not replay.same_run(load_run(document("async-sgd", [THREADS, {"kind": "cpu"}])), real)
+
+
 def test_a_governor_sleeps_in_proportion_and_takes_off_what_a_sleep_took_too_long():
     now, slept = [0.0], []
 

@@ -68,6 +68,9 @@ def test_local_steps_of_uneven_length_that_evaluations_interrupt():
 
     assert "workers that take 4 steps between exchanges wait" in told(4, compute_jitter=0.25)
     assert "after about 10 steps of each" in told(4, straggling=0.01)
+    for chance in (0, 0.01):  # of a worker's kind, in the place of all
+        kinds = [{"kind": "cpu", "count": 2}, {"kind": "cpu", "straggling": chance}]
+        assert ("after about 10 steps of each" in told(4, devices=kinds)) == (chance > 0)
     assert told(4) == told(1, compute_jitter=0.25) == told(4, 1920, compute_jitter=0.25) == ""
 
 
