@@ -76,7 +76,7 @@ def _searched(search: dict[str, Any]) -> tuple[str, ...]:
     unit, hours = "virtual s" if search["simulated"] else "s", search["core_hours"]
     return (
         *(search["variant"], search["cluster"], str(search["workers"])),
-        "-" if reached is None else f"{reached:.0%} of {len(search['trials'])}",
+        "-" if reached is None else f"{reached:.0%} of trials",  # some may not count: cancelled ones, say
         f"{median:.3g} {unit}" if median is not None else "-" if reached is None else "missed",
         *(f"{search['samples']:,}", f"{hours:{'.2g' if hours < 10 else ',.0f'}}"),
         ", ".join(f"{name} ({end})" for name, end in search["edges"].items()) or "-",
