@@ -78,7 +78,7 @@ def untried(records: Sequence[Record]) -> str:
     return (
         f"No trial of `{SAMPLED}` had more than {max(sizes):,} negatives. With {ACTIVE:,} log-uniform ones, given "
         "in an [earlier comparison](../decisions/0151-the-size-of-a-set.md) on such a machine, it took 3.2 to "
-        "3.7 s, less than hashing here; on one thread of a busy machine it took 5.4 to 6.0 processor seconds, and "
+        "3.7 s, less than hashing here; on one thread of a busy machine it took 5.5 to 6.0 processor seconds, and "
         "hashing 4.3 to 4.9: **which is faster, each at its best, is not known**. All layers computed in float32. "
         "With products in bf16 `full` takes half of the processor time and as many samples (one seed), and "
         "hashing is no faster: **against such a full layer the goal of 10 would probably be missed here**, at "

@@ -36,8 +36,8 @@ BOXES = ("k80", "v100", "h100")
 ALONE, CPU = "SGD, the device alone", "SGD, the CPU alone"
 SIZE, ROOT = "Hogbatch, rates by size", "Hogbatch, rates by the square root"
 EXPONENTS = {SIZE: 1.0, ROOT: 0.5}
-TABLE = "[table](#the-same-trials-for-the-device-alone-and-with-the-cpu-simulated)"
 """Of the batches of an update in its rate."""
+TABLE = "[table](#the-same-trials-for-the-device-alone-and-with-the-cpu-simulated)"
 HOW = {ALONE: FASTEST, CPU: SLOWEST, SIZE: STATIC, ROOT: STATIC}
 """By name: whose algorithm and workers an entry has."""
 

@@ -26,10 +26,11 @@ def bodies(document):
             body = operation.get("requestBody", {}).get("content", {}).get("application/json")
             if body is None or path.startswith(("/api/v1/agents", "/api/v1/ingest")):
                 continue
-            asked = schemas.get(body["schema"].get("$ref", "").rpartition("/")[2], {})
             if operation["operationId"] in ("create_experiment", "validate_experiment"):
                 continue  # a specification of the engine
-            for name, schema in asked.get("properties", {}).items():
+            given = [kind["$ref"] for kind in (body["schema"], *body["schema"].get("anyOf", ())) if "$ref" in kind]
+            assert given, f"the body of {operation['operationId']} has no properties that are known here"
+            for name, schema in schemas[given[0].rpartition("/")[2]].get("properties", {}).items():
                 wrong = [value for kind, value in WRONG.items() if kind in kinds(schema)]
                 if wrong and not {"integer", "boolean"} <= kinds(schema):
                     yield method.upper(), path.removeprefix("/api/v1"), {name: wrong[0]}
@@ -37,7 +38,7 @@ def bodies(document):
 
 def test_a_boolean_is_no_number_and_a_number_no_boolean(service):
     asked = list(bodies(json.loads((ROOT / "api" / "openapi.json").read_text())))
-    assert len(asked) >= 20
+    assert len(asked) >= 20 and ("POST", "/runs/{run_id}/retry", {"resume": 1}) in asked, "a body may be optional"
     for method, path, body in asked:
         place = re.sub(r"\{\w+\}", "x", path)
         told = problem(service.client.request(method, place, json=body), 422)

@@ -156,6 +156,14 @@ def test_ratios_are_to_the_same_machine_database_and_scale(tmp_path):
         assert baseline.of(record(**other), place) is None
 
 
+def test_the_stored_baseline_has_the_latest_of_all_that_is_published(tmp_path):
+    """Else figures are compared with those before: `python -m benchmarks.api baseline` is to follow `publish`."""
+    place = tmp_path / "baseline.json"
+    place.write_text(baseline.PLACE.read_text())
+    baseline.write(page.read(ROOT / "docs" / "results" / page.DATA), place)
+    assert place.read_text() == baseline.PLACE.read_text()
+
+
 def test_a_check_finds_what_is_worse_and_any_lost_point(tmp_path):
     place = tmp_path / "baseline.json"
     baseline.write([record()], place)

@@ -116,20 +116,21 @@ def _figures(
             stored = Counter(session.scalars(select(Experiment.name).where(Experiment.name.startswith("kept "))))
     finally:
         database.close()
-    yield Figure(f"{count} processes, each killed once: points missing", "points", (lost,), 0)
-    yield Figure("the same: points stored twice", "points", (doubled,), 0)
+    of = f"{count} processes"
+    yield Figure(f"{of}, each killed once: points missing", "points", (lost,), 0)
+    yield Figure(f"{of}: points stored twice", "points", (doubled,), 0)
     missing = sum(name not in stored for name in written.names)
-    yield Figure("the same: experiments acknowledged and not there", "experiments", (missing,), 0)
+    yield Figure(f"{of}: experiments acknowledged and not there", "experiments", (missing,), 0)
     twice = sum(n > 1 for n in stored.values())
-    yield Figure("the same: experiments there twice", "experiments", (twice,), 0)
-    yield Figure("the same: attempts dispatched twice", "attempts", (sum(n > 1 for n in times),), 0)
+    yield Figure(f"{of}: experiments there twice", "experiments", (twice,), 0)
+    yield Figure(f"{of}: attempts dispatched twice", "attempts", (sum(n > 1 for n in times),), 0)
     left = len(written.names) + len(attempts) - len(times)
-    yield Figure("the same: attempts not dispatched", "attempts", (left,), 0)
-    yield Figure("the same: attempts dispatched", "attempts", (len(times),))
-    yield Figure("the same: requests acknowledged", "requests", (written.acknowledged,))
-    yield Figure("the same: requests without an answer, sent again", "requests", (written.unanswered,))
-    yield Figure("the same: until another process schedules, largest", "s", (max(gaps, default=0.0),))
-    yield Figure("the same: times that the one which schedules was killed", "times", (len(gaps),))
+    yield Figure(f"{of}: attempts not dispatched", "attempts", (left,), 0)
+    yield Figure(f"{of}: attempts dispatched", "attempts", (len(times),), higher=True)
+    yield Figure(f"{of}: requests acknowledged", "requests", (written.acknowledged,), higher=True)
+    yield Figure(f"{of}: requests without an answer, sent again", "requests", (written.unanswered,))
+    yield Figure(f"{of}: until another process schedules, largest", "s", (max(gaps, default=0.0),))
+    yield Figure(f"{of}: times that the one which schedules was killed", "times", (len(gaps),), higher=True)
 
 
 def _supervise(server: Server, attempt: Attempt, written: Written) -> None:

@@ -14,7 +14,7 @@ from hooke.spec.specification import ExperimentSpec, RunSpec, Target, VirtualClu
 
 FEW_STEPS = 20
 """Steps of each worker between two evaluations with which simulated lock-free methods take about 5% longer than
-without evaluations; with five steps it is up to 16%, with two up to 43% (8 workers, 1 Gb/s; decision 166)."""
+without evaluations; with five steps it is up to 16%, with two 41% (8 workers, 1 Gb/s; decision 166)."""
 UNEVEN = 0.1
 """Jitter above which the same holds for workers with several steps between exchanges: 15% at 0.25, 2.5 steps."""
 

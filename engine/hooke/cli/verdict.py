@@ -77,21 +77,11 @@ def _searched(search: dict[str, Any]) -> tuple[str, ...]:
     unit, hours = "virtual s" if search["simulated"] else "s", search["core_hours"]
     return (
         *(search["variant"], search["cluster"], str(search["workers"])),
-        "-" if reached is None else f"{reached:.0%}{_of_trials(search)}",
+        "-" if reached is None else f"{reached:.0%} of trials",  # some may not count: cancelled ones, say
         f"{median:.3g} {unit}" if median is not None else "-" if reached is None else "missed",
         *(f"{search['samples']:,}", f"{hours:{'.2g' if hours < 10 else ',.0f'}}"),
         ", ".join(f"{name} ({end})" for name, end in search["edges"].items()) or "-",
     )
-
-
-def _of_trials(search: dict[str, Any]) -> str:
-    """Return of how many trials the share is that met the target: not of cancelled ones."""
-    trials = search["trials"]
-    met = sum(trial["seconds"] is not None for trial in trials)
-    if met and search["reached"]:
-        return f" of {met / search['reached']:.0f}"
-    whole = all(trial["rank"] is not None and not trial["failed"] for trial in trials)
-    return f" of {len(trials)}" if whole else ""
 
 
 def _as_it_is(text: str) -> Text:

@@ -37,10 +37,10 @@ LOST = {"failed": 1}
 @pytest.mark.parametrize(
     ("trials", "reached", "told"),
     [
-        ([trial(3.0), trial(5.0), trial(), trial()], 2 / 4, "1 50% of 4 missed"),
-        ([trial(3.0), trial(5.0), trial(), trial(**LOST)], 2 / 3, "1 67% of 3 missed"),
-        ([trial(3.0), trial(rank=None)], 1.0, "1 100% of 1 missed"),
-        ([trial(), trial()], 0.0, "1 0% of 2 missed"),
+        ([trial(3.0), trial(5.0), trial(), trial()], 2 / 4, "1 50% of trials missed"),
+        ([trial(3.0), trial(5.0), trial(), trial(**LOST)], 2 / 3, "1 67% of trials missed"),
+        ([trial(3.0), trial(rank=None)], 1.0, "1 100% of trials missed"),
+        ([trial(), trial()], 0.0, "1 0% of trials missed"),
         ([trial(), trial(**LOST)], 0.0, "1 0% missed"),
         ([trial(**LOST), trial(**LOST)], None, "1 - - 4,000"),
     ],
