@@ -3,13 +3,14 @@
 import re
 import time
 
+import psutil
 import pytest
 from browsing import opened, running
 from instances import Running
 from playwright.sync_api import Page, expect
 
 from tests import warm_ranks
-from tests.waiting import LIMIT, free_port
+from tests.waiting import LIMIT, free_port, wait_for
 
 pytestmark = pytest.mark.needs("browser")
 
@@ -120,26 +121,6 @@ def seven_tabs_are_live(page: Page) -> None:
         tab.close()
 
 
-def asleep(page: Page) -> Page:
-    """Return another tab of the same page, which the browser has frozen while runs go on."""
-    tab = page.context.new_page()
-    tab.goto(page.url)
-    expect(tab.get_by_test_id("connection")).to_have_attribute("data-state", "live")
-    tab.evaluate("window.opened = true")
-    life = tab.context.new_cdp_session(tab)
-    life.send("Page.setWebLifecycleState", {"state": "frozen"})
-    return tab
-
-
-def wakes_up(tab: Page, progress: str) -> None:
-    """A tab that was frozen shows what there is now, without being loaded anew."""
-    tab.context.new_cdp_session(tab).send("Page.setWebLifecycleState", {"state": "active"})
-    expect(tab.get_by_test_id("progress")).to_have_text(progress)
-    expect(tab.get_by_test_id("connection")).to_have_attribute("data-state", "live")
-    assert tab.evaluate("window.opened") is True
-    tab.close()
-
-
 SMALL = """() => [...document.querySelectorAll("button, select, summary, nav a, [role=tab], label[data-active]")]
     .filter(each => each.checkVisibility() && !each.disabled)
     .filter(each => { const box = each.getBoundingClientRect(); return box.right > 0 && box.height < 23.5; })
@@ -199,7 +180,6 @@ def test_from_the_form_to_the_verdict(platform, browsing):
     page.get_by_test_id("start").click()
     expect(page).to_have_url(re.compile(r"/experiments/exp_"))
     expect(page.get_by_test_id("experiment-name")).to_have_text("Seen in a browser")
-    sleeping = asleep(page)
     seen = watch(page)
     assert len(seen) >= 3, f"curves move while runs go on; points seen: {seen}"
     seven_tabs_are_live(page)
@@ -208,7 +188,6 @@ def test_from_the_form_to_the_verdict(platform, browsing):
     expect(sentences).to_have_attribute("data-complete", "true")
     expect(sentences).to_contain_text("simulated")
     expect(page.get_by_test_id("progress")).to_have_text("8 of 8 runs")
-    wakes_up(sleeping, "8 of 8 runs")
     page.get_by_test_id("verdict").get_by_test_id("group-picker").get_by_text("simulated").click()
     rows = page.get_by_test_id("comparison-row")
     expect(rows).to_have_count(2)
@@ -233,6 +212,20 @@ def test_from_the_form_to_the_verdict(platform, browsing):
     expect(page.get_by_test_id("verified-table")).to_be_visible()
     browsing.accessible()
     assert browsing.complaints == []
+
+
+def sleep_until_the_end(up: Running, experiment: str) -> None:
+    """Stop every process of the browser, as a laptop that is closed does, until an experiment has ended."""
+    browser = [each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()]
+    with up.ready() as api:
+        assert api.get(f"/experiments/{experiment}").json()["finished_at"] is None
+        for each in browser:
+            each.suspend()
+        try:
+            wait_for(lambda: api.get(f"/experiments/{experiment}").json()["finished_at"], "the end of it")
+        finally:
+            for each in browser:
+                each.resume()
 
 
 def tune(page: Page) -> None:
@@ -265,7 +258,12 @@ def test_a_tuned_experiment_from_the_form_to_its_clone(platform, browsing):
     expect(page.get_by_test_id("plan")).to_have_attribute("data-settled", "true")  # it is pale until then
     browsing.accessible()
     page.get_by_test_id("start").click()
+    expect(page).to_have_url(re.compile(r"/experiments/exp_"))
+    expect(page.get_by_test_id("connection")).to_have_attribute("data-state", "live")
+    page.evaluate("window.opened = true")
+    sleep_until_the_end(up, page.url.rpartition("/")[2])
     expect(page.get_by_test_id("tuning-state")).to_have_text("Complete: 8 trial runs")
+    assert page.evaluate("window.opened") is True, "it was loaded anew"
     expect(page.get_by_test_id("verdict-sentences")).to_have_attribute("data-complete", "true")
     expect(page.get_by_test_id("effort")).to_contain_text("best of 4 trials per variant")
     expect(page.get_by_test_id("progress")).to_have_text("14 of 14 runs")

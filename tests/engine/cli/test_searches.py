@@ -41,11 +41,11 @@ LOST = {"failed": 1}
         ([trial(3.0), trial(5.0), trial(), trial(**LOST)], 2 / 3, "1 67% of trials missed"),
         ([trial(3.0), trial(rank=None)], 1.0, "1 100% of trials missed"),
         ([trial(), trial()], 0.0, "1 0% of trials missed"),
-        ([trial(), trial(**LOST)], 0.0, "1 0% missed"),
+        ([trial(), trial(**LOST)], 0.0, "1 0% of trials missed"),
         ([trial(**LOST), trial(**LOST)], None, "1 - - 4,000"),
     ],
 )
-def test_a_share_is_told_with_the_trials_that_it_is_of(trials, reached, told):
+def test_a_share_is_told_as_one_of_trials(trials, reached, told):
     """Those that a person cancelled, or that have no result yet, are not among them."""
     assert f" sgd local {told} " in printed(*trials, reached=reached)
 
